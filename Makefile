@@ -66,11 +66,12 @@ kvreplay/device := others event_pipe trace_helper block_trace row_join drive_row
 kvreplay/sched := sched selection reader order line admission pace room objects cleaner threads dispatch ledger counts results idle
 kvreplay/many  := totals collect pool
 
-KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer kvstat/knee
+KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/sheet kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer kvstat/knee
 kvstat        := kvstat options option_table inputs document run_keys number_table parts reporter verify block_log output
 kvstat/count  := validity provenance gaps second scan agg groups occupancy statistics coarse_hist blocks sequences \
                  request_piece requests file_order series reuse
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds settings compare reference cells text json long_csv sheets xlsx exports
+kvstat/sheet  := sheet text html
 kvstat/screen := lines run runs
 kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
 kvstat/mlperf := direct results run_folder compare_runs

@@ -12,9 +12,8 @@
 #include "kvstat/draw/html.h"
 #include "kvstat/output.h"
 #include "kvstat/report/cells.h"
+#include "kvstat/sheet/sheet.h"
 #include "lib/facts/judge.h"
-
-#define COLUMNS(titles) (titles), sizeof(titles) / sizeof((titles)[0])
 
 enum {
     TITLE = 640
@@ -95,13 +94,6 @@ static const char *as_share(char *buf, double v)
     return buf;
 }
 
-static const char *as_rate(char *buf, double v)
-{
-    char bytes[CELL];
-    snprintf(buf, CELL, "%.30s/s", cell_decimal(bytes, v));
-    return buf;
-}
-
 static const char *as_number(char *buf, double v)
 {
     if (v >= 1000 && v == floor(v) && v < 1e15)
@@ -115,45 +107,28 @@ typedef const char *(*shown_fn)(char *buf, double v);
 
 /* ---- pictures ---- */
 
-struct part {
-    const char *word, *name;
-    double share;
-    unsigned colour;
-};
-
-enum {
-    PARTS = 4
-};
-
-static void origin_parts(struct part part[PARTS], const struct answer *a)
-{
-    part[0] = (struct part){"GPU", "origin.gpu", a->origin.gpu, 3};
-    part[1] = (struct part){"host memory", "origin.host", a->origin.host, 5};
-    part[2] = (struct part){"drive", "origin.storage", a->origin.storage, 6};
-    part[3] = (struct part){"computed", "origin.computed", a->origin.computed, 2};
-}
-
 /* A bar of parts as wide as their shares, with a key. */
 static void put_origin(FILE *out, const struct answer *a)
 {
-    struct part part[PARTS];
+    static const unsigned colour[VIEW_ORIGINS] = {3, 5, 6, 2};
+    struct view_share part[VIEW_ORIGINS];
     char text[CELL];
     double sum = 0;
-    origin_parts(part, a);
-    for (size_t i = 0; i < PARTS; i++)
+    view_origin(part, a);
+    for (size_t i = 0; i < VIEW_ORIGINS; i++)
         sum += isfinite(part[i].share) ? part[i].share : 0;
     if (!(sum > 0))
         return;
     fputs("<h2>Where prompt tokens come from</h2>\n<div class=\"bar\" aria-hidden=\"true\">", out);
-    for (size_t i = 0; i < PARTS; i++)
+    for (size_t i = 0; i < VIEW_ORIGINS; i++)
         if (part[i].share > 0)
-            fprintf(out, "<i class=\"c%u\" style=\"width:%.2f%%\"></i>", part[i].colour,
+            fprintf(out, "<i class=\"c%u\" style=\"width:%.2f%%\"></i>", colour[i],
                     100 * part[i].share / sum);
     fputs("</div>\n<p>", out);
-    for (size_t i = 0; i < PARTS; i++) {
+    for (size_t i = 0; i < VIEW_ORIGINS; i++) {
         if (!isfinite(part[i].share))
             continue;
-        fprintf(out, "<i class=\"key c%u\"></i>%s ", part[i].colour, part[i].word);
+        fprintf(out, "<i class=\"key c%u\"></i>%s ", colour[i], part[i].word);
         html_shown(out, part[i].name, part[i].share, as_share(text, part[i].share));
         fputs(" &nbsp; ", out);
     }
@@ -183,131 +158,137 @@ static int put_pictures(FILE *out, const struct conclusion *c, struct err *e)
 /* ---- tables ---- */
 
 /* A cell of a number, with the member of the JSON that has it. */
-static void put_number(FILE *out, const char *prefix, const char *member, shown_fn shown, double v)
+static void put_number(struct sheet *s, const char *prefix, const char *member, shown_fn shown,
+                       double v)
 {
     char name[FIGURE_NAME], text[CELL];
     snprintf(name, sizeof(name), "%s.%s", prefix, member);
-    fputs("<td>", out);
-    html_shown(out, name, v, shown(text, v));
-    fputs("</td>", out);
+    sheet_number(s, name, v, FIGURE_UNIT_NONE, shown(text, v));
+}
+
+/* Begins the row of a variant, whose numbers are in that section of the JSON. */
+static void begin_variant(char prefix[32], struct sheet *s, const char *section,
+                          enum answer_variant v)
+{
+    snprintf(prefix, 32, "%s.%s", section, answer_variant_member(v));
+    sheet_row(s, answer_variant_words(v));
 }
 
 static void put_held(FILE *out, const struct answer *a)
 {
-    static const char *const titles[] = {"", "held", "in all seeds", "in any seed"};
-    fprintf(out, "<h3>%s held</h3>\n", a->requests ? "Requests a second" : "Users");
-    html_table_begin(out, COLUMNS(titles), 0);
+    static const struct sheet_column columns[] = {
+        {"", 0, 0, 0}, {"held", 0, 0, 0}, {"in all seeds", 0, 0, 0}, {"in any seed", 0, 0, 0}};
+    struct sheet s = {SHEET(sheet_html, out, columns),
+                      .title = a->requests ? "Requests a second held" : "Users held"};
+    char prefix[32];
+    sheet_begin(&s);
     for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
-        const enum answer_variant variant = (enum answer_variant)v;
-        char prefix[32];
-        snprintf(prefix, sizeof(prefix), "users.%s", answer_variant_member(variant));
-        fprintf(out, "<tr><th scope=\"row\">%s</th>", answer_variant_words(variant));
-        put_number(out, prefix, "value", as_number, a->users[v].value);
-        put_number(out, prefix, "low", as_number, a->users[v].low);
-        put_number(out, prefix, "high", as_number, a->users[v].high);
-        fputs("</tr>\n", out);
+        begin_variant(prefix, &s, "users", v);
+        put_number(&s, prefix, "value", as_number, a->users[v].value);
+        put_number(&s, prefix, "low", as_number, a->users[v].low);
+        put_number(&s, prefix, "high", as_number, a->users[v].high);
     }
-    html_table_end(out);
+    sheet_end(&s);
 }
 
 static void put_served(FILE *out, const struct answer *a)
 {
-    static const char *const titles[] = {
-        "",          "good",      "first token p50", "first token p95",
-        "token p50", "token p95", "requests/s",      "GPU busy"};
-    char n[CONCLUSION_NUMBER];
-    fprintf(out, "<h3>At %s</h3>\n", conclusion_count(n, a, a->at));
-    html_table_begin(out, COLUMNS(titles), 0);
+    static const struct sheet_column columns[] = {{"", 0, 0, 0},
+                                                  {"good", 0, 0, 0},
+                                                  {"first token p50", 0, 0, 0},
+                                                  {"first token p95", 0, 0, 0},
+                                                  {"token p50", 0, 0, 0},
+                                                  {"token p95", 0, 0, 0},
+                                                  {"requests/s", 0, 0, 0},
+                                                  {"GPU busy", 0, 0, 0}};
+    char n[CONCLUSION_NUMBER], title[CONCLUSION_NUMBER + 8], prefix[32];
+    struct sheet s = {SHEET(sheet_html, out, columns), .title = title};
+    snprintf(title, sizeof(title), "At %s", conclusion_count(n, a, a->at));
+    sheet_begin(&s);
     for (unsigned v = 0; v < ANSWER_VARIANTS; v++) {
-        const enum answer_variant variant = (enum answer_variant)v;
-        const struct answer_served *s = &a->served[v];
-        char prefix[32];
-        snprintf(prefix, sizeof(prefix), "variants.%s", answer_variant_member(variant));
-        fprintf(out, "<tr><th scope=\"row\">%s</th>", answer_variant_words(variant));
-        put_number(out, prefix, "goodput", as_share, s->goodput);
-        put_number(out, prefix, "first_token_s.p50", view_span, s->first_token_p50);
-        put_number(out, prefix, "first_token_s.p95", view_span, s->first_token_p95);
-        put_number(out, prefix, "token_s.p50", view_span, s->token_p50);
-        put_number(out, prefix, "token_s.p95", view_span, s->token_p95);
-        put_number(out, prefix, "requests_s", cell_number, s->requests_s);
-        put_number(out, prefix, "gpu_busy_s", view_span, s->gpu_busy_s);
-        fputs("</tr>\n", out);
+        const struct answer_served *with = &a->served[v];
+        begin_variant(prefix, &s, "variants", v);
+        put_number(&s, prefix, "goodput", as_share, with->goodput);
+        put_number(&s, prefix, "first_token_s.p50", view_span, with->first_token_p50);
+        put_number(&s, prefix, "first_token_s.p95", view_span, with->first_token_p95);
+        put_number(&s, prefix, "token_s.p50", view_span, with->token_p50);
+        put_number(&s, prefix, "token_s.p95", view_span, with->token_p95);
+        put_number(&s, prefix, "requests_s", cell_number, with->requests_s);
+        put_number(&s, prefix, "gpu_busy_s", view_span, with->gpu_busy_s);
     }
-    html_table_end(out);
+    sheet_end(&s);
 }
 
 static void put_tried(FILE *out, const struct answer *a)
 {
-    static const char *const titles[] = {"variant",    "number",      "seeds held",
-                                         "of",         "good",        "first token p95",
-                                         "requests/s", "what ends it"};
-    if (a->tried_count == 0)
-        return;
-    fputs("<h3>Numbers that were tried</h3>\n", out);
-    html_table_begin(out, COLUMNS(titles), 1);
-    for (size_t i = 0; i < a->tried_count; i++) {
-        const struct answer_tried *t = &a->tried[i];
-        char prefix[32];
-        snprintf(prefix, sizeof(prefix), "tried.%s", answer_variant_member(t->variant));
-        fprintf(out, "<tr><th scope=\"row\">%s</th>", answer_variant_words(t->variant));
-        put_number(out, prefix, "users", as_number, t->users);
-        put_number(out, prefix, "held", as_number, t->held);
-        put_number(out, prefix, "of", as_number, t->of);
-        put_number(out, prefix, "goodput", as_share, t->goodput);
-        put_number(out, prefix, "first_token_p95_s", view_span, t->first_token_p95);
-        put_number(out, prefix, "requests_s", cell_number, t->requests_s);
-        html_element(out, "td", "text", t->limit ? t->limit : "");
-        fputs("</tr>\n", out);
-    }
-    html_table_end(out);
+    static const struct sheet_column columns[] = {
+        {"variant", 0, 0, 0},    {"number", 0, 0, 0},
+        {"seeds held", 0, 0, 0}, {"of", 0, 0, 0},
+        {"good", 0, 0, 0},       {"first token p95", 0, 0, 0},
+        {"requests/s", 0, 0, 0}, {"what ends it", 0, 0, SHEET_LEFT}};
+    struct sheet s = {SHEET(sheet_html, out, columns), .title = "Numbers that were tried"};
+    char prefix[32];
+    while (sheet_pass(&s))
+        for (size_t i = 0; i < a->tried_count; i++) {
+            const struct answer_tried *t = &a->tried[i];
+            begin_variant(prefix, &s, "tried", t->variant);
+            put_number(&s, prefix, "users", as_number, t->users);
+            put_number(&s, prefix, "held", as_number, t->held);
+            put_number(&s, prefix, "of", as_number, t->of);
+            put_number(&s, prefix, "goodput", as_share, t->goodput);
+            put_number(&s, prefix, "first_token_p95_s", view_span, t->first_token_p95);
+            put_number(&s, prefix, "requests_s", cell_number, t->requests_s);
+            sheet_word(&s, t->limit ? t->limit : "");
+        }
 }
 
-static void put_row(FILE *out, const char *word, const char *name, shown_fn shown, double v)
+static void put_row(struct sheet *s, const char *word, const char *name, shown_fn shown, double v)
 {
     char text[CELL];
     if (!isfinite(v))
         return;
-    fprintf(out, "<tr><th scope=\"row\">%s</th><td>", word);
-    html_shown(out, name, v, shown(text, v));
-    fputs("</td></tr>\n", out);
+    sheet_row(s, word);
+    sheet_number(s, name, v, 0, shown(text, v));
 }
 
 static void put_drive(FILE *out, const struct answer *a)
 {
-    static const char *const titles[] = {"the drive", "value"};
+    static const struct sheet_column columns[] = {{"the drive", 0, 0, 0}, {"value", 0, 0, 0}};
     char unreached[2 * CONCLUSION_NUMBER];
+    struct sheet table = {SHEET(sheet_html, out, columns)}, *s = &table;
     struct answer_knee knee;
     fputs("<h3>The drive</h3>\n", out);
     if (!a->reached) {
         html_element(out, "p", "", conclusion_unreached(unreached, a));
         return;
     }
-    html_table_begin(out, COLUMNS(titles), 0);
-    put_row(out, "reads asked", "drive.read.asked_bytes_s", as_rate, a->read.asked);
-    put_row(out, "reads it can", "drive.read.can_bytes_s", as_rate, a->read.can);
-    put_row(out, "writes asked", "drive.write.asked_bytes_s", as_rate, a->write.asked);
-    put_row(out, "writes it can", "drive.write.can_bytes_s", as_rate, a->write.can);
+    sheet_begin(s);
+    put_row(s, "reads asked", "drive.read.asked_bytes_s", view_rate, a->read.asked);
+    put_row(s, "reads it can", "drive.read.can_bytes_s", view_rate, a->read.can);
+    put_row(s, "writes asked", "drive.write.asked_bytes_s", view_rate, a->write.asked);
+    put_row(s, "writes it can", "drive.write.can_bytes_s", view_rate, a->write.can);
     if (answer_knee_find(&knee, a)) {
-        put_row(out, knee.found ? "knee: objects in flight" : "no knee up to objects in flight",
+        put_row(s, knee.found ? "knee: objects in flight" : "no knee up to objects in flight",
                 "knee.in_flight", as_number, knee.in_flight);
-        put_row(out, "throughput there", "knee.bytes_per_s", as_rate, knee.bytes_s);
-        put_row(out, "p95 of an object there", "knee.p95_s", view_span, knee.p95_s);
+        put_row(s, "throughput there", "knee.bytes_per_s", view_rate, knee.bytes_s);
+        put_row(s, "p95 of an object there", "knee.p95_s", view_span, knee.p95_s);
     }
-    put_row(out, "this load keeps in flight", "drive.in_flight", cell_number, a->in_flight);
-    put_row(out, "written a day", "drive.written_bytes_day", cell_decimal, a->written_day);
-    put_row(out, "full after", "drive.full_after_s", view_span, a->full_after_s);
-    put_row(out, "filled at the end", "drive.filled", as_share, a->filled);
-    put_row(out, "a hit waits for drive and memory, p50", "drive.hit_s.p50", view_span, a->hit_p50);
-    put_row(out, "a hit waits for drive and memory, p95", "drive.hit_s.p95", view_span, a->hit_p95);
-    put_row(out, "computing on an idle GPU", "drive.computing_s", view_span, a->computing_s);
-    put_row(out, "drive writes a day", "wear.drive_writes_day", cell_number, a->drive_writes_day);
-    put_row(out, "years of rated writes", "wear.years", cell_number, a->years);
-    html_table_end(out);
+    put_row(s, "this load keeps in flight", "drive.in_flight", cell_number, a->in_flight);
+    put_row(s, "written a day", "drive.written_bytes_day", cell_decimal, a->written_day);
+    put_row(s, "full after", "drive.full_after_s", view_span, a->full_after_s);
+    put_row(s, "filled at the end", "drive.filled", as_share, a->filled);
+    put_row(s, "a hit waits for drive and memory, p50", "drive.hit_s.p50", view_span, a->hit_p50);
+    put_row(s, "a hit waits for drive and memory, p95", "drive.hit_s.p95", view_span, a->hit_p95);
+    put_row(s, "computing on an idle GPU", "drive.computing_s", view_span, a->computing_s);
+    put_row(s, "drive writes a day", "wear.drive_writes_day", cell_number, a->drive_writes_day);
+    put_row(s, "years of rated writes", "wear.years", cell_number, a->years);
+    sheet_end(s);
 }
 
 static void put_confirmed(FILE *out, const struct conclusion *c)
 {
-    static const char *const titles[] = {"", "model", "measured"};
+    static const struct sheet_column columns[] = {
+        {"", 0, 0, 0}, {"model", 0, 0, 0}, {"measured", 0, 0, 0}};
     static const struct {
         const char *word, *member;
         unsigned op, percentile;
@@ -316,28 +297,27 @@ static void put_confirmed(FILE *out, const struct conclusion *c)
                  {"writes p50", "write_p50_s", CONFIRM_WRITES, CONFIRM_P50},
                  {"writes p95", "write_p95_s", CONFIRM_WRITES, CONFIRM_P95}};
     const struct confirm *f = c->confirm;
+    struct sheet s = {SHEET(sheet_html, out, columns)};
     char text[CONCLUSION_WHY];
     fputs("<h3>Confirmed</h3>\n", out);
     html_element(out, "p", c->unconfirmed ? "doubt" : "",
                  view_confirmed(text, c, false)[0] ? text : "nothing is to be confirmed");
     if (!f)
         return;
-    html_table_begin(out, COLUMNS(titles), 0);
+    sheet_begin(&s);
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         if (f->drive.op[times[i].op].samples == 0)
             continue;
-        fprintf(out, "<tr><th scope=\"row\">%s</th>", times[i].word);
-        put_number(out, "confirmed.model", times[i].member, view_span,
+        sheet_row(&s, times[i].word);
+        put_number(&s, "confirmed.model", times[i].member, view_span,
                    f->model.op[times[i].op].s[times[i].percentile]);
-        put_number(out, "confirmed.measured", times[i].member, view_span,
+        put_number(&s, "confirmed.measured", times[i].member, view_span,
                    f->drive.op[times[i].op].s[times[i].percentile]);
-        fputs("</tr>\n", out);
     }
-    fputs("<tr><th scope=\"row\">rate</th>", out);
-    put_number(out, "confirmed.model", "rate_bytes_s", as_rate, confirm_rate(&f->model));
-    put_number(out, "confirmed.measured", "rate_bytes_s", as_rate, confirm_rate(&f->drive));
-    fputs("</tr>\n", out);
-    html_table_end(out);
+    sheet_row(&s, "rate");
+    put_number(&s, "confirmed.model", "rate_bytes_s", view_rate, confirm_rate(&f->model));
+    put_number(&s, "confirmed.measured", "rate_bytes_s", view_rate, confirm_rate(&f->drive));
+    sheet_end(&s);
 }
 
 static void put_setting(FILE *out, const char *word, const char *text)

@@ -45,6 +45,14 @@ const char *view_span(char *buf, double s)
     return buf;
 }
 
+const char *view_rate(char *buf, double bytes_s)
+{
+    cell_decimal(buf, bytes_s);
+    if (isfinite(bytes_s))
+        text_append(buf, CELL, "/s");
+    return buf;
+}
+
 /* Tokens in powers of ten: "88.8 billion". */
 static const char *large(char *buf, double n)
 {
@@ -348,17 +356,20 @@ static void put_knee(struct lines *l, const struct answer *a)
     put_text(l, "Knee", text);
 }
 
+void view_origin(struct view_share share[VIEW_ORIGINS], const struct answer *a)
+{
+    share[0] = (struct view_share){"GPU", "origin.gpu", a->origin.gpu};
+    share[1] = (struct view_share){"host memory", "origin.host", a->origin.host};
+    share[2] = (struct view_share){"drive", "origin.storage", a->origin.storage};
+    share[3] = (struct view_share){"computed", "origin.computed", a->origin.computed};
+}
+
 static void put_origin(struct lines *l, const struct answer *a)
 {
-    const struct {
-        const char *word;
-        double share;
-    } from[] = {{"GPU", a->origin.gpu},
-                {"host memory", a->origin.host},
-                {"drive", a->origin.storage},
-                {"computed", a->origin.computed}};
+    struct view_share from[VIEW_ORIGINS];
     struct lines_parts p = {0};
-    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++)
+    view_origin(from, a);
+    for (size_t i = 0; i < VIEW_ORIGINS; i++)
         if (isfinite(from[i].share))
             lines_part(&p, "%s %.0f %%", from[i].word, 100 * from[i].share);
     lines_paragraph(l, "Tokens from", &p, ", ", TALL);
@@ -713,14 +724,6 @@ static void put_pair_of(struct lines *l, const char *title, const char *(*cell)(
         put_pair(l, title, cell(a, first), cell(b, second));
 }
 
-static const char *rate(char *buf, double bytes_s)
-{
-    cell_decimal(buf, bytes_s);
-    if (isfinite(bytes_s))
-        text_append(buf, CELL, "/s");
-    return buf;
-}
-
 /* The limit alone, without what a faster drive adds: the line of the ideal drive says that, and a
  * column has no room for both. */
 static const char *limit_alone(char buf[VIEW_LINE], const struct answer *a)
@@ -752,10 +755,10 @@ static void put_compare(struct lines *l, const struct conclusion pair[2])
     put_pair(l, "At", conclusion_count(n, a, a->at), conclusion_count(title, b, b->at));
     put_pair_of(l, "First token p95", view_span, a->served[ANSWER_THIS].first_token_p95,
                 b->served[ANSWER_THIS].first_token_p95);
-    put_pair_of(l, "Reads", rate, a->read.asked, b->read.asked);
-    put_pair_of(l, "  it can", rate, a->read.can, b->read.can);
-    put_pair_of(l, "Writes", rate, a->write.asked, b->write.asked);
-    put_pair_of(l, "  it can", rate, a->write.can, b->write.can);
+    put_pair_of(l, "Reads", view_rate, a->read.asked, b->read.asked);
+    put_pair_of(l, "  it can", view_rate, a->read.can, b->read.can);
+    put_pair_of(l, "Writes", view_rate, a->write.asked, b->write.asked);
+    put_pair_of(l, "  it can", view_rate, a->write.can, b->write.can);
     knee(first, a, false);
     knee(second, b, false);
     if (first[0] || second[0])

@@ -35,5 +35,17 @@ const char *view_confirmed(char buf[CONCLUSION_WHY], const struct conclusion *c,
 /* A time of s seconds in three digits at most: "2 s", "41 ms", "11 h"; "-" when unknown. buf has
  * CELL bytes. Returns buf. */
 const char *view_span(char *buf, double s);
+/* "6.4 GB/s". */
+const char *view_rate(char *buf, double bytes_s);
+
+/* Where prompt tokens come from: words, members of the JSON, and shares; NAN: not known. */
+enum {
+    VIEW_ORIGINS = 4
+};
+struct view_share {
+    const char *word, *name;
+    double share;
+};
+void view_origin(struct view_share share[VIEW_ORIGINS], const struct answer *a);
 
 #endif

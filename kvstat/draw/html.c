@@ -11,7 +11,6 @@
 #include "kvstat/report/cells.h"
 #include "lib/base/err.h"
 #include "lib/base/memory.h"
-#include "lib/facts/judge.h"
 #include "lib/json/jsonout.h"
 
 /* Cut here, so that one text never takes more memory than this. */
@@ -84,30 +83,19 @@ void html_end(FILE *out, int argc, char *const *argv)
 
 void html_text(FILE *out, const char *text)
 {
+    static const char markup[] = "&<>\"'";
+    static const char *const entities[] = {"amp", "lt", "gt", "quot", "#39"};
     char clean[TEXT_MAX];
     figure_cut_text(clean, sizeof(clean), text);
     jsonout_clean(clean);
     err_make_harmless(clean);
-    for (const char *c = clean; *c; c++)
-        switch (*c) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\'':
-            fputs("&#39;", out);
-            break;
-        default:
+    for (const char *c = clean; *c; c++) {
+        const char *special = strchr(markup, *c);
+        if (special)
+            fprintf(out, "&%s;", entities[special - markup]);
+        else
             fputc(*c, out);
-        }
+    }
 }
 
 void html_element(FILE *out, const char *tag, const char *class, const char *text)
@@ -165,20 +153,6 @@ void html_no_pictures(FILE *out)
           out);
 }
 
-void html_table_begin(FILE *out, const char *const *titles, size_t columns, size_t texts)
-{
-    fprintf(out, "<div class=\"box%s\"><table>\n<thead><tr>", columns == 2 ? " narrow" : "");
-    for (size_t i = 0; i < columns; i++)
-        fprintf(out, "<th scope=\"col\"%s>%s</th>", i + texts >= columns ? " class=\"text\"" : "",
-                titles[i]);
-    fputs("</tr></thead>\n<tbody>\n", out);
-}
-
-void html_table_end(FILE *out)
-{
-    fputs("</tbody></table></div>\n", out);
-}
-
 void html_shown(FILE *out, const char *name, double v, const char *shown)
 {
     char exact[FIGURE_TEXT];
@@ -205,25 +179,4 @@ void html_value(FILE *out, const char *name, enum figure_unit unit, double v, bo
     html_shown(out, name, v, whole ? cell_count(shown, (uint64_t)v) : cell_value(shown, unit, v));
     if (isfinite(v) && few)
         fputs("</span>", out);
-}
-
-void html_cell(FILE *out, const struct figure_part *part, enum figure_what what,
-               enum figure_statistic statistic)
-{
-    const struct figure *f = figure_in(part, what);
-    struct figure_id id = part->figure->id;
-    char name[FIGURE_NAME];
-    double v = NAN;
-    bool few = false;
-    id.what = (uint16_t)what;
-    id.statistic = (uint8_t)statistic;
-    if (f)
-        v = statistic == FIGURE_VALUE ? figure_number(f) : figure_statistic(f, statistic);
-    if (f && f->form == FIGURE_FORM_DISTRIBUTION && statistic >= FIGURE_P50 &&
-        statistic <= FIGURE_P9999)
-        few = !judge_enough(hist_count(f->hist), hist_percentiles[statistic - FIGURE_P50].ppm);
-    enum figure_unit unit = statistic == FIGURE_COUNT ? FIGURE_UNIT_NONE : figure_unit(what);
-    fputs("<td>", out);
-    html_value(out, figure_name(name, &id), unit, v, few);
-    fputs("</td>", out);
 }

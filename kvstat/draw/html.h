@@ -27,11 +27,6 @@ int html_picture(FILE *out, html_draw_fn draw, const void *what, const char *des
 /* In the place of pictures: that gnuplot is not there, and how to install it. */
 void html_no_pictures(FILE *out);
 
-/* A table in a box of its own, which scrolls where the page is narrow. titles: of the columns, the
- * first to the left and the others to the right, but for the last ones, of cells of class text. */
-void html_table_begin(FILE *out, const char *const *titles, size_t columns, size_t texts);
-void html_table_end(FILE *out);
-
 /*
  * A number with its name in the JSON and its exact value:
  * <data title="tiers.Tier-2.read.ops" value="12">12</data>, shown as the text report has it; a dash
@@ -40,8 +35,5 @@ void html_table_end(FILE *out);
 void html_value(FILE *out, const char *name, enum figure_unit unit, double v, bool few);
 /* The same with a text of its own. */
 void html_shown(FILE *out, const char *name, double v, const char *shown);
-/* The figure of a part that says this, or its statistic, as a cell of a table. */
-void html_cell(FILE *out, const struct figure_part *part, enum figure_what what,
-               enum figure_statistic statistic);
 
 #endif

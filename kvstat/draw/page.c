@@ -9,10 +9,9 @@
 #include "kvstat/draw/page_tables.h"
 #include "kvstat/output.h"
 #include "kvstat/report/cells.h"
+#include "kvstat/sheet/sheet.h"
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
-
-#define COLUMNS(titles) (titles), sizeof(titles) / sizeof((titles)[0])
 
 /* ---- pictures ---- */
 
@@ -51,17 +50,7 @@ static int put_plots(FILE *out, const struct page *p, struct err *e)
 
 /* ---- a comparison ---- */
 
-static void put_compared_number(FILE *out, const struct compare_figure *f, const char *member,
-                                enum figure_unit unit, double v)
-{
-    char name[FIGURE_NAME], full[FIGURE_NAME + 16];
-    snprintf(full, sizeof(full), "%s.%s", figure_name(name, f->id), member);
-    fputs("<td>", out);
-    html_value(out, full, unit, v, false);
-    fputs("</td>", out);
-}
-
-static void put_compared(FILE *out, const struct compare_figure *f)
+static void put_compared(struct sheet *s, const struct compare_figure *f)
 {
     static const struct {
         const char *word, *class;
@@ -69,63 +58,71 @@ static void put_compared(FILE *out, const struct compare_figure *f)
                                   [COMPARE_BETTER] = {"better", "good"},
                                   [COMPARE_WORSE] = {"worse", "bad"},
                                   [COMPARE_DIFFERENT] = {"different", "doubt"}};
-    char section[COMPARE_SECTION];
-    enum figure_unit unit = figure_unit(f->id->what);
-    fputs("<tr><th scope=\"row\">", out);
-    html_text(out, compare_section(section, f->id));
-    fputs(": ", out);
-    html_text(out, figure_headline(f->id)->label);
-    fputs("</th>", out);
-    put_compared_number(out, f, "base", unit, f->base);
-    put_compared_number(out, f, "new", unit, f->new);
-    put_compared_number(out, f, "change", FIGURE_UNIT_SHARE, f->difference);
-    put_compared_number(out, f, "p_value", FIGURE_UNIT_NONE, f->p);
-    html_element(out, "td", isnan(f->p) ? "none" : changes[f->change].class,
-                 isnan(f->p) ? "not known" : changes[f->change].word);
-    fputs("</tr>\n", out);
+    const enum figure_unit unit = figure_unit(f->id->what);
+    const struct {
+        const char *member;
+        enum figure_unit unit;
+        double v;
+    } number[] = {{"base", unit, f->base},
+                  {"new", unit, f->new},
+                  {"change", FIGURE_UNIT_SHARE, f->difference},
+                  {"p_value", FIGURE_UNIT_NONE, f->p}};
+    char text[FIGURE_NAME + 16], name[FIGURE_NAME], section[COMPARE_SECTION];
+    snprintf(text, sizeof(text), "%s: %s", compare_section(section, f->id),
+             figure_headline(f->id)->label);
+    sheet_row(s, text);
+    for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++) {
+        snprintf(text, sizeof(text), "%s.%s", figure_name(name, f->id), number[i].member);
+        sheet_number(s, text, number[i].v, number[i].unit, NULL);
+    }
+    sheet_marked(s, isnan(f->p) ? "not known" : changes[f->change].word,
+                 isnan(f->p) ? "none" : changes[f->change].class);
 }
 
 static void put_changes(FILE *out, const struct compare *c, bool changed)
 {
-    static const char *const titles[] = {"figure", "base", "new", "change", "p", "verdict"};
-    html_table_begin(out, COLUMNS(titles), 0);
+    static const struct sheet_column columns[] = {{"figure", 0, 0, 0}, {"base", 0, 0, 0},
+                                                  {"new", 0, 0, 0},    {"change", 0, 0, 0},
+                                                  {"p", 0, 0, 0},      {"verdict", 0, 0, 0}};
+    struct sheet s = {SHEET(sheet_html, out, columns)};
+    sheet_begin(&s);
     for (size_t i = 0; i < c->count; i++)
         if ((c->figure[i].change != COMPARE_NOT_CHANGED) == changed)
-            put_compared(out, &c->figure[i]);
-    html_table_end(out);
+            put_compared(&s, &c->figure[i]);
+    sheet_end(&s);
 }
 
-static void put_runs(FILE *out, const char *side, const struct run_table *t)
+static void put_runs(struct sheet *s, const char *side, const struct run_table *t)
 {
     const struct figure_id rows = figure_id(FIGURE_OF_RUN, FIGURE_ROWS);
     const struct figure_id elapsed = figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED);
     for (size_t run = 0; run < run_table_runs(t); run++) {
         char cell[CELL];
-        fputs("<tr><th scope=\"row\">", out);
-        html_text(out, side);
-        fputs("</th>", out);
-        html_element(out, "td", "", cell_count(cell, (uint64_t)run_table_number(t, run, rows)));
-        html_element(out, "td", "", cell_seconds(cell, run_table_number(t, run, elapsed)));
-        html_element(out, "td", "text",
-                     run_table_text(t, run, figure_id(FIGURE_OF_RUN, FIGURE_FILES)));
-        html_element(out, "td", "text",
-                     run_table_text(t, run, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
-        fputs("</tr>\n", out);
+        sheet_row(s, side);
+        sheet_word(s, cell_count(cell, (uint64_t)run_table_number(t, run, rows)));
+        sheet_word(s, cell_seconds(cell, run_table_number(t, run, elapsed)));
+        sheet_word(s, run_table_text(t, run, figure_id(FIGURE_OF_RUN, FIGURE_FILES)));
+        sheet_word(s, run_table_text(t, run, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
     }
 }
 
 static int put_comparison(FILE *out, const struct page *p, struct err *e)
 {
-    static const char *const titles[] = {"side", "rows", "elapsed", "file", "validity"};
+    static const struct sheet_column columns[] = {{"side", 0, 0, 0},
+                                                  {"rows", 0, 0, 0},
+                                                  {"elapsed", 0, 0, 0},
+                                                  {"file", 0, 0, SHEET_LEFT},
+                                                  {"validity", 0, 0, SHEET_LEFT}};
+    struct sheet s = {SHEET(sheet_html, out, columns)};
     char sentence[COMPARE_SENTENCE];
     const struct compare *c = p->compare;
     size_t changed = c->count - c->changes[COMPARE_NOT_CHANGED];
     fputs("<h1>New against base</h1>\n<section>\n", out);
     html_element(out, "p", "", compare_sentence(sentence, c));
-    html_table_begin(out, COLUMNS(titles), 2);
-    put_runs(out, "base", p->base);
-    put_runs(out, "new", p->new);
-    html_table_end(out);
+    sheet_begin(&s);
+    put_runs(&s, "base", p->base);
+    put_runs(&s, "new", p->new);
+    sheet_end(&s);
     fprintf(out,
             "</section>\n<section>\n<h2>Changed</h2>\n<p>%zu of %zu figure%s that could be tested "
             "changed by more than the noise (99 %%, corrected for their number).</p>\n",

@@ -9,64 +9,47 @@
 #include "kvstat/report/bottleneck.h"
 #include "kvstat/report/cells.h"
 #include "kvstat/report/verdict.h"
+#include "kvstat/sheet/sheet.h"
 #include "lib/trace/trace.h"
 
-#define COLUMNS(titles) (titles), sizeof(titles) / sizeof((titles)[0])
-#define NUMBERS         0 /* no texts in the last columns */
-
-/* ---- rows ---- */
-
-/* A column of a table: a figure of the row's part. */
-struct column {
-    enum figure_what what;
-    enum figure_statistic statistic;
-};
-
-static void put_row(FILE *out, const char *title, const struct figure_part *part,
-                    const struct column *columns, size_t n)
+static void begin_section(FILE *out, const char *title)
 {
-    fputs("<tr><th scope=\"row\">", out);
-    html_text(out, title);
-    fputs("</th>", out);
-    for (size_t i = 0; i < n; i++)
-        html_cell(out, part, columns[i].what, columns[i].statistic);
-    fputs("</tr>\n", out);
+    fprintf(out, "<section>\n<h2>%s</h2>\n", title);
+}
+
+static void end_section(FILE *out)
+{
+    fputs("</section>\n", out);
 }
 
 /* A row of a title and one number; nothing where the run has no such figure. */
-static void put_single(FILE *out, const struct figures *f, struct figure_id id, const char *title)
+static void put_single(struct sheet *s, const struct figures *f, struct figure_id id,
+                       const char *title)
 {
-    char name[FIGURE_NAME];
-    double v = figures_number(f, id);
-    if (isnan(v))
+    if (isnan(figures_number(f, id)))
         return;
-    fputs("<tr><th scope=\"row\">", out);
-    html_text(out, title);
-    fputs("</th><td>", out);
-    html_value(out, figure_name(name, &id), figure_unit(id.what), v, false);
-    fputs("</td></tr>\n", out);
+    sheet_row(s, title);
+    sheet_figure(s, figures_find(f, id), id);
+}
+
+/* A table whose rows are the parts of a scope that have this figure. */
+static void put_parts(struct sheet *s, const struct figures *f, enum figure_scope scope,
+                      enum figure_what needs)
+{
+    sheet_begin(s);
+    for (struct figure_part part = {0}; figures_next(f, scope, &part);) {
+        const struct figure_id *id = &part.figure->id;
+        struct figure_path path;
+        char label[LABEL];
+        if (!figure_path(&path, id) || !figure_in(&part, needs))
+            continue;
+        sheet_row(s, id->by ? cell_label(label, id) : "all");
+        sheet_part(s, &part);
+    }
+    sheet_end(s);
 }
 
 /* ---- verdict and validity ---- */
-
-/* "19.99 ms", "-0.35 %", "12 rows": the values of a criterion have its unit. */
-static void put_bound(FILE *out, const struct figure_part *c, enum figure_what what,
-                      const char *unit)
-{
-    const struct figure *f = figure_in(c, what);
-    struct figure_id id = c->figure->id;
-    char name[FIGURE_NAME];
-    bool share = strcmp(unit, "share") == 0;
-    double v = f ? figure_number(f) : NAN;
-    id.what = (uint16_t)what;
-    fputs("<td>", out);
-    html_value(out, figure_name(name, &id), share ? FIGURE_UNIT_SHARE : FIGURE_UNIT_NONE, v, false);
-    if (isfinite(v) && !share && unit[0]) {
-        fputc(' ', out);
-        html_text(out, unit);
-    }
-    fputs("</td>", out);
-}
 
 static const char *text_in(const struct figure_part *part, enum figure_what what)
 {
@@ -76,37 +59,48 @@ static const char *text_in(const struct figure_part *part, enum figure_what what
     return text ? figure_text(f, number) : "";
 }
 
-static void put_criterion(FILE *out, const struct figure_part *c)
+static void put_criterion(struct sheet *s, const struct figure_part *c)
 {
+    static const enum figure_what bounds[] = {FIGURE_ACTUAL, FIGURE_LOW, FIGURE_HIGH, FIGURE_TARGET,
+                                              FIGURE_SAMPLES};
     const struct figure *passed = figure_in(c, FIGURE_PASSED);
+    const struct figure *drive = figure_in(c, FIGURE_SAME_OF_DRIVE);
     bool decided = passed && passed->form == FIGURE_FORM_TRUTH;
     const char *unit = text_in(c, FIGURE_UNIT), *reason = text_in(c, FIGURE_REASON);
-    fputs("<tr><th scope=\"row\">", out);
-    html_text(out, c->figure->id.label);
-    fputs("</th>", out);
-    html_element(out, "td", decided ? (passed->truth ? "good" : "bad") : "doubt",
-                 decided ? (passed->truth ? "PASS" : "FAIL") : "INCONCLUSIVE");
-    put_bound(out, c, FIGURE_ACTUAL, unit);
-    put_bound(out, c, FIGURE_LOW, unit);
-    put_bound(out, c, FIGURE_HIGH, unit);
-    put_bound(out, c, FIGURE_TARGET, unit);
-    put_bound(out, c, FIGURE_SAMPLES, "");
-    const struct figure *drive = figure_in(c, FIGURE_SAME_OF_DRIVE);
+    const bool share = strcmp(unit, "share") == 0;
+    struct figure_id id = c->figure->id;
     char text[160];
+    sheet_row(s, id.label);
+    sheet_marked(s, decided ? (passed->truth ? "PASS" : "FAIL") : "INCONCLUSIVE",
+                 decided ? (passed->truth ? "good" : "bad") : "doubt");
+    /* "19.99 ms", "-0.35 %", "12 rows": the values of a criterion have its unit. */
+    for (size_t i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+        const struct figure *bound = figure_in(c, bounds[i]);
+        const bool samples = bounds[i] == FIGURE_SAMPLES;
+        id.what = (uint16_t)bounds[i];
+        sheet_cell(s, &(struct sheet_cell){.is_number = true,
+                                           .id = id,
+                                           .number = bound ? figure_number(bound) : NAN,
+                                           .unit = share && !samples ? FIGURE_UNIT_SHARE
+                                                                     : FIGURE_UNIT_NONE,
+                                           .after = share || samples || !unit[0] ? NULL : unit});
+    }
     snprintf(text, sizeof(text), "the drive itself %.3g %s", drive ? figure_number(drive) : 0,
              unit);
-    html_element(out, "td", "text", drive && !reason[0] ? text : reason);
-    fputs("</tr>\n", out);
+    sheet_word(s, drive && !reason[0] ? text : reason);
 }
 
 void page_verdict(FILE *out, const struct figures *f)
 {
-    static const char *const titles[] = {"criterion", "verdict", "value",   "at least",
-                                         "at most",   "limit",   "samples", "why not decided"};
+    static const struct sheet_column columns[] = {
+        {"criterion", 0, 0, 0}, {"verdict", 0, 0, 0},
+        {"value", 0, 0, 0},     {"at least", 0, 0, 0},
+        {"at most", 0, 0, 0},   {"limit", 0, 0, 0},
+        {"samples", 0, 0, 0},   {"why not decided", 0, 0, SHEET_LEFT}};
     const char *status = figures_text(f, figure_id(FIGURE_OF_VERDICT, FIGURE_VERDICT));
-    struct figure_part c = {0};
+    struct sheet s = {SHEET(sheet_html, out, columns)};
     char speed[VERDICT_SPEED];
-    fputs("<section>\n<h2>Verdict</h2>\n", out);
+    begin_section(out, "Verdict");
     if (!status[0]) {
         fputs("<p>Not judged: <code>--profile latency</code> gives a verdict.</p>\n</section>\n",
               out);
@@ -124,11 +118,11 @@ void page_verdict(FILE *out, const struct figures *f)
                                  figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SPEED))));
     fputs("</p>\n", out);
     html_element(out, "p", "", figures_text(f, figure_id(FIGURE_OF_VERDICT, FIGURE_SENTENCE)));
-    html_table_begin(out, COLUMNS(titles), 1);
-    while (figures_next(f, FIGURE_OF_CRITERION, &c))
+    sheet_begin(&s);
+    for (struct figure_part c = {0}; figures_next(f, FIGURE_OF_CRITERION, &c);)
         if (c.figure->id.label)
-            put_criterion(out, &c);
-    html_table_end(out);
+            put_criterion(&s, &c);
+    sheet_end(&s);
     fputs("<p class=\"note\">At least, at most: one-sided 95 % bounds of the value.</p>\n"
           "</section>\n",
           out);
@@ -136,63 +130,65 @@ void page_verdict(FILE *out, const struct figures *f)
 
 void page_validity(FILE *out, const struct figures *f)
 {
-    static const char *const titles[] = {"figures", "state", "why"};
-    struct figure_part kind = {0};
+    static const struct sheet_column columns[] = {
+        {"figures", 0, 0, 0}, {"state", 0, 0, 0}, {"why", 0, 0, SHEET_LEFT}};
+    struct sheet s = {SHEET(sheet_html, out, columns)};
     if (!figures_is_result(f))
         return;
-    fputs("<section>\n<h2>Validity</h2>\n", out);
+    begin_section(out, "Validity");
     html_element(out, "p", "",
                  figures_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE)));
-    html_table_begin(out, COLUMNS(titles), 1);
-    while (figures_next(f, FIGURE_OF_VALIDITY_KIND, &kind)) {
+    sheet_begin(&s);
+    for (struct figure_part kind = {0}; figures_next(f, FIGURE_OF_VALIDITY_KIND, &kind);) {
         const char *state = text_in(&kind, FIGURE_STATE);
         bool good = strcmp(state, validity_state_word(VALIDITY_GOOD)) == 0;
-        fputs("<tr><th scope=\"row\">", out);
-        html_text(out, kind.figure->id.label ? kind.figure->id.label : "");
-        fputs("</th>", out);
-        html_element(out, "td", good ? "good" : "doubt", state);
-        html_element(out, "td", "text", text_in(&kind, FIGURE_WHY));
-        fputs("</tr>\n", out);
+        sheet_row(&s, kind.figure->id.label ? kind.figure->id.label : "");
+        sheet_marked(&s, state, good ? "good" : "doubt");
+        sheet_word(&s, text_in(&kind, FIGURE_WHY));
     }
-    html_table_end(out);
-    fputs("</section>\n", out);
+    sheet_end(&s);
+    end_section(out);
 }
 
 /* ---- throughput and where the time went ---- */
 
 static void put_throughput(FILE *out, const struct figures *f)
 {
-    static const char *const titles[] = {"throughput", ""};
-    const enum figure_scope wall = FIGURE_OF_WALL;
-    fputs("<section>\n<h2>Throughput</h2>\n", out);
-    html_table_begin(out, COLUMNS(titles), NUMBERS);
-    put_single(out, f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED), "elapsed");
-    put_single(out, f, figure_id(FIGURE_OF_RUN, FIGURE_ROWS), "rows");
-    put_single(out, f, figure_id(wall, FIGURE_BYTES_PER_S), "bytes moved");
-    put_single(out, f, figure_id(wall, FIGURE_OPS_PER_S), "operations");
-    put_single(out, f, figure_id(wall, FIGURE_GENERATED_TOKENS), "tokens generated");
-    put_single(out, f, figure_id(wall, FIGURE_GENERATED_TOKENS_PER_S),
-               "generated by the wall clock");
-    put_single(out, f, figure_id(FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S),
-               "generated by storage time");
-    put_single(out, f, figure_id(FIGURE_OF_TIER2, FIGURE_TOKENS_PER_S), "KV through Tier-2");
-    put_single(out, f, figure_id(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ),
-               "read while decoding");
-    put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_FAILED), "rows that failed");
-    put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_CORRUPT), "rows with wrong contents");
-    put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_STALE),
-               "rows with another write's contents");
-    put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_WRONG),
-               "rows with another object's contents");
-    put_single(out, f, figure_id(FIGURE_OF_STATUS, FIGURE_ABSENT), "rows whose object was absent");
-    html_table_end(out);
-    fputs("</section>\n", out);
+    static const struct sheet_column columns[] = {{"throughput", 0, 0, 0}, {"", 0, 0, 0}};
+    static const struct {
+        enum figure_scope scope;
+        enum figure_what what;
+        const char *title;
+    } rows[] = {
+        {FIGURE_OF_RUN, FIGURE_ELAPSED, "elapsed"},
+        {FIGURE_OF_RUN, FIGURE_ROWS, "rows"},
+        {FIGURE_OF_WALL, FIGURE_BYTES_PER_S, "bytes moved"},
+        {FIGURE_OF_WALL, FIGURE_OPS_PER_S, "operations"},
+        {FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS, "tokens generated"},
+        {FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S, "generated by the wall clock"},
+        {FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S, "generated by storage time"},
+        {FIGURE_OF_TIER2, FIGURE_TOKENS_PER_S, "KV through Tier-2"},
+        {FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ, "read while decoding"},
+        {FIGURE_OF_STATUS, FIGURE_FAILED, "rows that failed"},
+        {FIGURE_OF_STATUS, FIGURE_CORRUPT, "rows with wrong contents"},
+        {FIGURE_OF_STATUS, FIGURE_STALE, "rows with another write's contents"},
+        {FIGURE_OF_STATUS, FIGURE_WRONG, "rows with another object's contents"},
+        {FIGURE_OF_STATUS, FIGURE_ABSENT, "rows whose object was absent"}};
+    struct sheet s = {SHEET(sheet_html, out, columns)};
+    begin_section(out, "Throughput");
+    sheet_begin(&s);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        put_single(&s, f, figure_id(rows[i].scope, rows[i].what), rows[i].title);
+    sheet_end(&s);
+    end_section(out);
 }
 
 /* A bar of parts as wide as their shares, and the shares as a table. */
 static void put_shares(FILE *out, const struct figures *f)
 {
-    static const char *const titles[] = {"part of end-to-end time", "share"};
+    static const struct sheet_column columns[] = {{"part of end-to-end time", 0, 0, 0},
+                                                  {"share", 0, 0, 0}};
+    struct sheet s = {SHEET(sheet_html, out, columns)};
     double shares[BOTTLENECK_SHARES];
     bool any = false;
     for (unsigned i = 0; i < BOTTLENECK_SHARES; i++) {
@@ -201,186 +197,148 @@ static void put_shares(FILE *out, const struct figures *f)
     }
     if (!any)
         return;
-    fputs("<section>\n<h2>Where the time went</h2>\n<div class=\"bar\" aria-hidden=\"true\">", out);
+    begin_section(out, "Where the time went");
+    fputs("<div class=\"bar\" aria-hidden=\"true\">", out);
     for (unsigned i = 0; i < BOTTLENECK_SHARES; i++)
         if (shares[i] > 0)
             fprintf(out, "<i class=\"c%u\" style=\"width:%.2f%%\"></i>", i, 100 * shares[i]);
     fputs("</div>\n", out);
-    html_table_begin(out, COLUMNS(titles), NUMBERS);
+    sheet_begin(&s);
     for (unsigned i = 0; i < BOTTLENECK_SHARES; i++) {
         const struct figure_id id = figure_id(FIGURE_OF_SHARES, bottleneck_part(i));
-        char name[FIGURE_NAME];
+        char key[16], name[FIGURE_NAME];
         if (isnan(shares[i]))
             continue;
-        fprintf(out, "<tr><th scope=\"row\"><i class=\"key c%u\"></i>", i);
-        html_text(out, figure_member(id.what));
-        fputs("</th><td>", out);
-        html_value(out, figure_name(name, &id), FIGURE_UNIT_SHARE, shares[i], false);
-        fputs("</td></tr>\n", out);
+        snprintf(key, sizeof(key), "key c%u", i);
+        sheet_row(&s, NULL);
+        sheet_marked(&s, figure_member(id.what), key);
+        sheet_number(&s, figure_name(name, &id), shares[i], FIGURE_UNIT_SHARE, NULL);
     }
-    html_table_end(out);
-    fputs("</section>\n", out);
+    sheet_end(&s);
+    end_section(out);
 }
 
 /* ---- tiers, requests, cache, groups ---- */
 
-static void put_tiers(FILE *out, const struct figures *f)
+static void put_operations(FILE *out, const struct figures *f, enum figure_scope scope)
 {
-    static const char *const titles[] = {
-        "tier",        "ops",         "moved",       "rate",         "mean size", "service p50",
-        "service p95", "service p99", "service max", "response p95", "device p95"};
-    static const struct column columns[] = {
-        {FIGURE_OPS, FIGURE_VALUE},       {FIGURE_BYTES, FIGURE_VALUE},
-        {FIGURE_GIB_PER_S, FIGURE_VALUE}, {FIGURE_SIZE, FIGURE_MEAN},
-        {FIGURE_SERVICE, FIGURE_P50},     {FIGURE_SERVICE, FIGURE_P95},
-        {FIGURE_SERVICE, FIGURE_P99},     {FIGURE_SERVICE, FIGURE_MAX},
-        {FIGURE_RESPONSE, FIGURE_P95},    {FIGURE_DEVICE, FIGURE_P95}};
-    struct figure_part part = {0};
-    bool result = figures_is_result(f);
-    size_t n = result ? sizeof(columns) / sizeof(columns[0]) : 4; /* a trace has no times */
-    fputs("<section>\n<h2>Tiers</h2>\n", out);
-    html_table_begin(out, titles, n + 1, NUMBERS);
-    while (figures_next(f, FIGURE_OF_DIRECTION, &part)) {
-        struct figure_path path;
-        char label[LABEL];
-        if (!figure_path(&path, &part.figure->id) || !figure_in(&part, FIGURE_OPS))
-            continue;
-        put_row(out, cell_label(label, &part.figure->id), &part, columns, n);
-    }
-    html_table_end(out);
-    fputs("</section>\n", out);
-}
-
-static void put_targets(FILE *out, const struct figures *f, unsigned qos)
-{
-    struct figure_id id = {.scope = FIGURE_OF_TARGETS, .by = GROUPS_QOS, .qos = (uint8_t)qos};
-    char name[FIGURE_NAME];
-    id.what = FIGURE_TARGET_P95;
-    fputs("<td>", out);
-    html_value(out, figure_name(name, &id), figure_unit(id.what), figures_number(f, id), false);
-    fputs("</td><td>", out);
-    id.what = FIGURE_COMPLIANCE;
-    html_value(out, figure_name(name, &id), figure_unit(id.what), figures_number(f, id), false);
-    id.what = FIGURE_MET;
-    fputs("</td>", out);
-    if (figures_is(f, id))
-        html_element(out, "td", "good", "met");
-    else
-        html_element(out, "td", figures_is_not(f, id) ? "bad" : "none",
-                     figures_is_not(f, id) ? "missed" : "-");
-    fputs("</tr>\n", out);
+    enum {
+        OF_TIERS = SHEET_OWN,
+        OF_GROUPS = SHEET_OWN << 1,
+        OF_RESULTS = SHEET_OWN << 2 /* a trace has no times */
+    };
+    static const struct sheet_column columns[] = {
+        {"", 0, 0, 0},
+        {"ops", FIGURE_OPS, 0, 0},
+        {"failed", FIGURE_FAILED, 0, OF_GROUPS},
+        {"moved", FIGURE_BYTES, 0, 0},
+        {"rate", FIGURE_GIB_PER_S, 0, 0},
+        {"mean size", FIGURE_SIZE, FIGURE_MEAN, 0},
+        {"service p50", FIGURE_SERVICE, FIGURE_P50, OF_RESULTS},
+        {"service p95", FIGURE_SERVICE, FIGURE_P95, OF_RESULTS},
+        {"service p99", FIGURE_SERVICE, FIGURE_P99, OF_RESULTS},
+        {"p99.9", FIGURE_SERVICE, FIGURE_P999, OF_GROUPS | OF_RESULTS},
+        {"service max", FIGURE_SERVICE, FIGURE_MAX, OF_RESULTS},
+        {"response p95", FIGURE_RESPONSE, FIGURE_P95, OF_RESULTS},
+        {"device p95", FIGURE_DEVICE, FIGURE_P95, OF_TIERS | OF_RESULTS}};
+    const bool groups = scope == FIGURE_OF_GROUP;
+    struct sheet s = {SHEET(sheet_html, out, columns), .label = groups ? "group" : "tier"};
+    s.without = (groups ? OF_TIERS : OF_GROUPS) | (figures_is_result(f) ? 0 : OF_RESULTS);
+    begin_section(out, groups ? "Groups" : "Tiers");
+    put_parts(&s, f, scope, FIGURE_OPS);
+    end_section(out);
 }
 
 static void put_requests(FILE *out, const struct figures *f)
 {
-    static const char *const titles[] = {
-        "requests",  "count",       "end to end p50", "p95",       "p99",    "max",
-        "queue p95", "storage p95", "generation p95", "p95 limit", "within", "target"};
-    static const struct column columns[] = {
-        {FIGURE_REQUESTS, FIGURE_VALUE}, {FIGURE_END_TO_END, FIGURE_P50},
-        {FIGURE_END_TO_END, FIGURE_P95}, {FIGURE_END_TO_END, FIGURE_P99},
-        {FIGURE_END_TO_END, FIGURE_MAX}, {FIGURE_QUEUE, FIGURE_P95},
-        {FIGURE_STORAGE, FIGURE_P95},    {FIGURE_GENERATION, FIGURE_P95}};
-    const size_t n = sizeof(columns) / sizeof(columns[0]);
-    struct figure_part part = {0}, of_class = {0};
+    static const struct sheet_column columns[] = {
+        {"requests", 0, 0, 0},
+        {"count", FIGURE_REQUESTS, 0, 0},
+        {"end to end p50", FIGURE_END_TO_END, FIGURE_P50, 0},
+        {"p95", FIGURE_END_TO_END, FIGURE_P95, 0},
+        {"p99", FIGURE_END_TO_END, FIGURE_P99, 0},
+        {"max", FIGURE_END_TO_END, FIGURE_MAX, 0},
+        {"queue p95", FIGURE_QUEUE, FIGURE_P95, 0},
+        {"storage p95", FIGURE_STORAGE, FIGURE_P95, 0},
+        {"generation p95", FIGURE_GENERATION, FIGURE_P95, 0},
+        {"p95 limit", 0, 0, 0},
+        {"within", 0, 0, 0},
+        {"target", 0, 0, 0}};
+    struct sheet s = {SHEET(sheet_html, out, columns)};
+    struct figure_part part = {0};
     if (!figures_next(f, FIGURE_OF_REQUESTS, &part) || !figure_in(&part, FIGURE_REQUESTS))
         return;
-    fputs("<section>\n<h2>Requests</h2>\n", out);
-    html_table_begin(out, COLUMNS(titles), NUMBERS);
-    fputs("<tr><th scope=\"row\">all</th>", out);
-    for (size_t i = 0; i < n; i++)
-        html_cell(out, &part, columns[i].what, columns[i].statistic);
-    fputs("<td></td><td></td><td></td></tr>\n", out);
-    while (figures_next(f, FIGURE_OF_QOS, &of_class)) {
-        if (!figure_in(&of_class, FIGURE_REQUESTS))
+    begin_section(out, "Requests");
+    sheet_begin(&s);
+    sheet_row(&s, "all");
+    sheet_part(&s, &part);
+    while (s.at < s.columns)
+        sheet_cell(&s, &(struct sheet_cell){0});
+    for (part = (struct figure_part){0}; figures_next(f, FIGURE_OF_QOS, &part);) {
+        struct figure_id id = part.figure->id;
+        if (!figure_in(&part, FIGURE_REQUESTS))
             continue;
-        fputs("<tr><th scope=\"row\">", out);
-        html_text(out, trace_qos_text(of_class.figure->id.qos));
-        fputs("</th>", out);
-        for (size_t i = 0; i < n; i++)
-            html_cell(out, &of_class, columns[i].what, columns[i].statistic);
-        put_targets(out, f, of_class.figure->id.qos);
+        sheet_row(&s, trace_qos_text(id.qos));
+        sheet_part(&s, &part);
+        id.scope = FIGURE_OF_TARGETS;
+        id.what = FIGURE_TARGET_P95;
+        sheet_figure(&s, figures_find(f, id), id);
+        id.what = FIGURE_COMPLIANCE;
+        sheet_figure(&s, figures_find(f, id), id);
+        id.what = FIGURE_MET;
+        const bool met = figures_is(f, id), missed = figures_is_not(f, id);
+        sheet_marked(&s,
+                     met      ? "met"
+                     : missed ? "missed"
+                              : "-",
+                     met      ? "good"
+                     : missed ? "bad"
+                              : "none");
     }
-    html_table_end(out);
-    fputs("</section>\n", out);
+    sheet_end(&s);
+    end_section(out);
 }
 
 static void put_cache(FILE *out, const struct figures *f)
 {
-    static const char *const lookup_titles[] = {"lookups of", "lookups", "hits", "misses",
-                                                "hit rate"};
-    static const struct column lookup_columns[] = {{FIGURE_LOOKUPS, FIGURE_VALUE},
-                                                   {FIGURE_HITS, FIGURE_VALUE},
-                                                   {FIGURE_MISSES, FIGURE_VALUE},
-                                                   {FIGURE_HIT_RATE, FIGURE_VALUE}};
-    static const char *const tier_titles[] = {"contents of", "capacity",   "peak",
-                                              "objects",     "at the end", "evicted",
-                                              "offloaded",   "promoted",   "deleted"};
-    static const struct column tier_columns[] = {
-        {FIGURE_CAPACITY_BYTES, FIGURE_VALUE}, {FIGURE_PEAK_BYTES, FIGURE_VALUE},
-        {FIGURE_PEAK_OBJECTS, FIGURE_VALUE},   {FIGURE_FINAL_BYTES, FIGURE_VALUE},
-        {FIGURE_EVICT_OPS, FIGURE_VALUE},      {FIGURE_OFFLOAD_OPS, FIGURE_VALUE},
-        {FIGURE_PROMOTE_OPS, FIGURE_VALUE},    {FIGURE_DELETE_OPS, FIGURE_VALUE}};
-    static const char *const ratio_titles[] = {"ratio", ""};
-    struct figure_part part = {0};
-    fputs("<section>\n<h2>Cache</h2>\n", out);
-    html_table_begin(out, COLUMNS(lookup_titles), NUMBERS);
-    while (figures_next(f, FIGURE_OF_LOOKUPS, &part)) {
-        const struct figure_id *id = &part.figure->id;
-        put_row(out, id->by & GROUPS_CLASS ? trace_class_text(id->class) : "all", &part,
-                lookup_columns, sizeof(lookup_columns) / sizeof(lookup_columns[0]));
-    }
-    html_table_end(out);
-    html_table_begin(out, COLUMNS(tier_titles), NUMBERS);
-    part = (struct figure_part){0};
-    while (figures_next(f, FIGURE_OF_CACHE_TIER, &part))
-        if (figure_in(&part, FIGURE_PEAK_BYTES))
-            put_row(out, trace_tier_text(part.figure->id.tier), &part, tier_columns,
-                    sizeof(tier_columns) / sizeof(tier_columns[0]));
-    html_table_end(out);
-    html_table_begin(out, COLUMNS(ratio_titles), NUMBERS);
-    put_single(out, f, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
+    static const struct sheet_column of_lookups[] = {{"lookups of", 0, 0, 0},
+                                                     {"lookups", FIGURE_LOOKUPS, 0, 0},
+                                                     {"hits", FIGURE_HITS, 0, 0},
+                                                     {"misses", FIGURE_MISSES, 0, 0},
+                                                     {"hit rate", FIGURE_HIT_RATE, 0, 0}};
+    static const struct sheet_column of_tiers[] = {{"contents of", 0, 0, 0},
+                                                   {"capacity", FIGURE_CAPACITY_BYTES, 0, 0},
+                                                   {"peak", FIGURE_PEAK_BYTES, 0, 0},
+                                                   {"objects", FIGURE_PEAK_OBJECTS, 0, 0},
+                                                   {"at the end", FIGURE_FINAL_BYTES, 0, 0},
+                                                   {"evicted", FIGURE_EVICT_OPS, 0, 0},
+                                                   {"offloaded", FIGURE_OFFLOAD_OPS, 0, 0},
+                                                   {"promoted", FIGURE_PROMOTE_OPS, 0, 0},
+                                                   {"deleted", FIGURE_DELETE_OPS, 0, 0}};
+    static const struct sheet_column of_ratios[] = {{"ratio", 0, 0, 0}, {"", 0, 0, 0}};
+    struct sheet lookups = {SHEET(sheet_html, out, of_lookups)},
+                 tiers = {SHEET(sheet_html, out, of_tiers)},
+                 ratios = {SHEET(sheet_html, out, of_ratios)};
+    begin_section(out, "Cache");
+    put_parts(&lookups, f, FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS);
+    put_parts(&tiers, f, FIGURE_OF_CACHE_TIER, FIGURE_PEAK_BYTES);
+    sheet_begin(&ratios);
+    put_single(&ratios, f, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
                "bytes read / bytes written");
-    put_single(out, f, figure_id(FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION),
+    put_single(&ratios, f, figure_id(FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION),
                "tokens read / tokens generated");
-    html_table_end(out);
-    fputs("</section>\n", out);
-}
-
-static void put_groups(FILE *out, const struct figures *f)
-{
-    static const char *const titles[] = {"group",       "ops",       "failed",      "moved",
-                                         "rate",        "mean size", "service p50", "service p95",
-                                         "service p99", "p99.9",     "service max", "response p95"};
-    static const struct column columns[] = {
-        {FIGURE_OPS, FIGURE_VALUE},    {FIGURE_FAILED, FIGURE_VALUE},
-        {FIGURE_BYTES, FIGURE_VALUE},  {FIGURE_GIB_PER_S, FIGURE_VALUE},
-        {FIGURE_SIZE, FIGURE_MEAN},    {FIGURE_SERVICE, FIGURE_P50},
-        {FIGURE_SERVICE, FIGURE_P95},  {FIGURE_SERVICE, FIGURE_P99},
-        {FIGURE_SERVICE, FIGURE_P999}, {FIGURE_SERVICE, FIGURE_MAX},
-        {FIGURE_RESPONSE, FIGURE_P95}};
-    struct figure_part part = {0};
-    bool result = figures_is_result(f);
-    size_t n = result ? sizeof(columns) / sizeof(columns[0]) : 5; /* a trace has no times */
-    fputs("<section>\n<h2>Groups</h2>\n", out);
-    html_table_begin(out, titles, n + 1, NUMBERS);
-    while (figures_next(f, FIGURE_OF_GROUP, &part)) {
-        char label[LABEL];
-        if (part.figure->id.label)
-            put_row(out, cell_label(label, &part.figure->id), &part, columns, n);
-    }
-    html_table_end(out);
-    fputs("</section>\n", out);
+    sheet_end(&ratios);
+    end_section(out);
 }
 
 void page_tables(FILE *out, const struct figures *f)
 {
     put_shares(out, f);
     put_throughput(out, f);
-    put_tiers(out, f);
+    put_operations(out, f, FIGURE_OF_DIRECTION);
     put_requests(out, f);
     put_cache(out, f);
-    put_groups(out, f);
+    put_operations(out, f, FIGURE_OF_GROUP);
     fputs("<p class=\"note\"><span class=\"few\">Grey percentiles</span>: fewer than ten samples "
           "lie above, so another run will show another value. Point at a number for its name in "
           "the JSON.</p>\n",

@@ -509,12 +509,6 @@ static void put_panel(FILE *out, const struct plot *p, size_t i, unsigned font)
 
 /* ---- titles ---- */
 
-static void append(char *line, const char *text)
-{
-    size_t len = strlen(line);
-    snprintf(line + len, GNUPLOT_TITLE - len, "%s", text);
-}
-
 /* Names a run: its file, model, users, and where Tier-2 lay. The end of a path says most. */
 static void name_run(char *line, const struct plot *p, unsigned run)
 {
@@ -524,30 +518,20 @@ static void name_run(char *line, const struct plot *p, unsigned run)
     const char *device = figures_text(f, figure_id(of, FIGURE_SAME_OF_DEVICE));
     double users = figures_number(f, figure_id(of, FIGURE_USERS));
     size_t files, len = strlen(target), cut = len > 40 ? len - 40 : 0;
-    char name[96], model[48], text[160];
+    char name[96], model[48];
     figure_cut_text(name, sizeof(name), gnuplot_name(figures_files(f, &files)[0]));
     figure_cut_text(model, sizeof(model), figures_text(f, figure_id(of, FIGURE_MODEL)));
-    line[0] = '\0';
-    if (p->runs > 1) {
-        append(line, names_of_runs[run]);
-        append(line, ": ");
-    }
-    append(line, name);
-    if (model[0]) {
-        append(line, ": ");
-        append(line, model);
-    }
-    if (users > 0) {
-        snprintf(text, sizeof(text), ", %.0f user%s", users, users > 1 ? "s" : "");
-        append(line, text);
-    }
-    if (target[0]) {
-        while (cut && ((unsigned char)target[cut] & 0xc0) == 0x80)
-            cut++;
-        snprintf(text, sizeof(text), ", %s%s%s%s", cut ? "..." : "", target + cut,
-                 device[0] ? " on " : "", device);
-        append(line, text);
-    }
+    snprintf(line, GNUPLOT_TITLE, "%s%s%s", p->runs > 1 ? names_of_runs[run] : "",
+             p->runs > 1 ? ": " : "", name);
+    if (model[0])
+        text_append(line, GNUPLOT_TITLE, ": %s", model);
+    if (users > 0)
+        text_append(line, GNUPLOT_TITLE, ", %.0f user%s", users, users > 1 ? "s" : "");
+    while (cut && ((unsigned char)target[cut] & 0xc0) == 0x80)
+        cut++;
+    if (target[0])
+        text_append(line, GNUPLOT_TITLE, ", %s%s%s%s", cut ? "..." : "", target + cut,
+                    device[0] ? " on " : "", device);
 }
 
 /* How much there was of it, and what a reader of the picture must know: tiers that were
@@ -558,28 +542,22 @@ static void describe_run(char *line, const struct plot *p, unsigned run)
     uint64_t rows = figures_count(f, figure_id(FIGURE_OF_RUN, FIGURE_ROWS)) -
                     figures_count(f, figure_id(FIGURE_OF_WARMUP, FIGURE_ROWS));
     const char *why = figures_text(f, figure_id(FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE));
-    char a[CELL], b[CELL], text[160];
-    snprintf(text, sizeof(text), "%s, %s over %s of %s time", p->result ? "replay" : "trace",
+    char a[CELL], b[CELL], text[80];
+    snprintf(line, GNUPLOT_TITLE, "%s, %s over %s of %s time", p->result ? "replay" : "trace",
              cell_rows(a, rows),
              cell_seconds(b, figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED))),
              p->result ? "replay" : "simulated");
-    append(line, text);
     for (unsigned t = 0; t < TRACE_TIERS; t++)
-        if (figures_stand_in(f, t)[0]) {
-            append(line, "; ");
-            append(line, trace_tier_text(t));
-            append(line, " ");
-            append(line, figures_stand_in(f, t));
-        }
+        if (figures_stand_in(f, t)[0])
+            text_append(line, GNUPLOT_TITLE, "; %s %s", trace_tier_text(t), figures_stand_in(f, t));
     if (!p->result)
         return;
     const char *state = validity_state_word(validity_worst(figures_validity(f)));
-    append(line, "; validity ");
-    append(line, state);
+    text_append(line, GNUPLOT_TITLE, "; validity %s", state);
     if (strncmp(why, state, strlen(state)) == 0) {
-        figure_cut_text(text, 80, why + strlen(state));
-        append(line, text);
-        append(line, strlen(why) - strlen(state) >= 80 ? "..." : "");
+        figure_cut_text(text, sizeof(text), why + strlen(state));
+        text_append(line, GNUPLOT_TITLE, "%s%s", text,
+                    strlen(why) - strlen(state) >= sizeof(text) ? "..." : "");
     }
 }
 
@@ -591,7 +569,6 @@ static bool write_script(FILE *out, const void *what, const struct gnuplot_paper
     char title[4][GNUPLOT_TITLE];
     for (unsigned run = 0; run < p->runs; run++) {
         name_run(title[2 * run], p, run);
-        title[2 * run + 1][0] = '\0';
         describe_run(title[2 * run + 1], p, run);
     }
     gnuplot_begin(out, paper);

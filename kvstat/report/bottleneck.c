@@ -3,6 +3,29 @@
 #include "kvstat/report/bottleneck.h"
 
 #include <math.h>
+#include <string.h>
+
+const struct bottleneck_words bottleneck_words[BOTTLENECK_SHARES] = {
+    {"waiting in the queue", "queue", "queue"},
+    {"generation", "generation", "generation"},
+    {"GPU copies (Tier-0)", "GPU", "GPU copies"},
+    {"CPU copies (Tier-1)", "CPU", "memory copies"},
+    {"storage, waiting for an I/O slot", "slot", "waiting for an I/O slot"},
+    {"storage, files (open, create, close)", "files", "opening and closing files"},
+    {"storage, I/O", "I/O", "storage I/O"},
+    {"storage, flush", "flush", "flush to storage"},
+    {"storage, not told in what", "storage", "other time of storage"},
+    {"host CPU", "host", "host CPU"},
+    {"pauses of kvreplay itself", "pauses", "pauses of kvreplay"},
+    {"waiting for other operations", "waits", "waiting for other operations"}};
+
+unsigned bottleneck_share(const char *member)
+{
+    unsigned i = 0;
+    while (i + 1 < BOTTLENECK_SHARES && strcmp(figure_member(bottleneck_part(i)), member) != 0)
+        i++;
+    return i;
+}
 
 static unsigned at(enum figure_what what)
 {

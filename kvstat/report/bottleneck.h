@@ -21,6 +21,13 @@ static inline enum figure_what bottleneck_part(unsigned i)
     return i + 1 < BOTTLENECK_SHARES ? (enum figure_what)(FIGURE_SHARE_QUEUE + i) : FIGURE_ROWS;
 }
 
+/* What people call a share: in the report, in its list of all shares, and on the screen. */
+extern const struct bottleneck_words {
+    const char *title, *brief, *screen;
+} bottleneck_words[BOTTLENECK_SHARES];
+/* The share with that member in JSON; the last one where none has it. */
+unsigned bottleneck_share(const char *member);
+
 struct bottleneck {
     double
         shares[BOTTLENECK_SHARES]; /* of bottleneck_part; those known add up to 1; NAN: unknown */

@@ -8,7 +8,7 @@
 
 #include "lib/base/err.h"
 #include "lib/base/units.h"
-#include "lib/facts/judge.h"
+#include "lib/text/text.h"
 
 const char *cell_count(char *buf, uint64_t count)
 {
@@ -50,15 +50,6 @@ const char *cell_share(char *buf, double v)
     return buf;
 }
 
-const char *cell_bytes(char *buf, double bytes)
-{
-    if (!isfinite(bytes))
-        snprintf(buf, CELL, "-");
-    else
-        units_format_bytes(buf, CELL, bytes);
-    return buf;
-}
-
 const char *cell_percent(char *buf, double v)
 {
     if (!isfinite(v))
@@ -68,45 +59,42 @@ const char *cell_percent(char *buf, double v)
     return buf;
 }
 
+const char *cell_bytes(char *buf, double bytes)
+{
+    return isfinite(bytes) ? units_format_bytes(buf, CELL, bytes) : cell_number(buf, bytes);
+}
+
+const char *cell_seconds(char *buf, double s)
+{
+    return isfinite(s) ? units_format_duration(buf, CELL, s * 1e9) : cell_number(buf, s);
+}
+
+/* The unit that shows v with three digits before the point at most; *v becomes the number. */
+static const char *unit_of(double *v, double step, const char *const unit[7])
+{
+    size_t i = 0;
+    for (; i < 6 && fabs(*v) >= 999.5; i++)
+        *v /= step;
+    return unit[i];
+}
+
 const char *cell_size(char *buf, double bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    char number[CELL];
-    size_t i = 0;
-    if (!isfinite(bytes)) {
-        snprintf(buf, CELL, "-");
-        return buf;
-    }
-    while (i < 6 && fabs(bytes) >= 999.5) {
-        bytes /= 1024;
-        i++;
-    }
-    snprintf(buf, CELL, "%s %s", cell_number(number, bytes), units[i]);
+    const char *unit = unit_of(&bytes, 1024, units);
+    cell_number(buf, bytes);
+    if (isfinite(bytes))
+        text_append(buf, CELL, " %s", unit);
     return buf;
 }
 
 const char *cell_decimal(char *buf, double bytes)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-    size_t i = 0;
-    if (!isfinite(bytes)) {
-        snprintf(buf, CELL, "-");
-        return buf;
-    }
-    while (i < 6 && bytes >= 999.5) {
-        bytes /= 1000;
-        i++;
-    }
-    snprintf(buf, CELL, "%.3g %s", bytes, units[i]);
-    return buf;
-}
-
-const char *cell_seconds(char *buf, double s)
-{
-    if (!isfinite(s))
-        snprintf(buf, CELL, "-");
-    else
-        units_format_duration(buf, CELL, s * 1e9);
+    const char *unit = unit_of(&bytes, 1000, units);
+    if (!isfinite(bytes))
+        return cell_number(buf, bytes);
+    snprintf(buf, CELL, "%.3g %s", bytes, unit);
     return buf;
 }
 
@@ -116,10 +104,8 @@ const char *cell_time(char *buf, double ns, bool supported)
         units_format_duration(buf, CELL, ns);
     else
         snprintf(buf, CELL, "%.0f s", ns / 1e9);
-    if (!supported) {
-        size_t len = strlen(buf);
-        snprintf(buf + len, CELL - len, "*");
-    }
+    if (!supported)
+        text_append(buf, CELL, "*");
     return buf;
 }
 
@@ -128,23 +114,9 @@ const char *cell_of_s(char *buf, double s)
     return cell_time(buf, s * 1e9, true);
 }
 
-const char *cell_of_ms(char *buf, double ms)
-{
-    return cell_time(buf, ms * 1e6, true);
-}
-
 const char *cell_of_us(char *buf, double us)
 {
     return cell_time(buf, us * 1e3, true);
-}
-
-const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm)
-{
-    if (hist_count(h) * (uint64_t)(1000000 - ppm) < 1000000) {
-        snprintf(buf, CELL, "-");
-        return buf;
-    }
-    return cell_time(buf, (double)hist_percentile(h, ppm), judge_enough(hist_count(h), ppm));
 }
 
 const char *cell_value(char *buf, enum figure_unit unit, double v)
@@ -163,7 +135,7 @@ const char *cell_value(char *buf, enum figure_unit unit, double v)
     case FIGURE_UNIT_S:
         return cell_of_s(buf, v);
     case FIGURE_UNIT_MS:
-        return cell_of_ms(buf, v);
+        return cell_time(buf, v * 1e6, true);
     case FIGURE_UNIT_US:
         return cell_of_us(buf, v);
     case FIGURE_UNIT_BYTES:
@@ -181,8 +153,7 @@ const char *cell_value(char *buf, enum figure_unit unit, double v)
         cell_number(buf, v);
         break;
     }
-    size_t len = strlen(buf);
-    snprintf(buf + len, CELL - len, "%s", suffix[unit]);
+    text_append(buf, CELL, "%s", suffix[unit]);
     return buf;
 }
 

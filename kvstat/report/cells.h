@@ -26,11 +26,8 @@ const char *cell_decimal(char *buf, double bytes); /* in powers of ten: "15.9 GB
 const char *cell_seconds(char *buf, double s);     /* "12.3 s", "2 h 05 min" */
 /* At most 8 characters: "12.3 us"; marked with * when too few samples support it. */
 const char *cell_time(char *buf, double ns, bool supported);
-const char *cell_of_s(char *buf, double s); /* cell_time of seconds, ms, us */
-const char *cell_of_ms(char *buf, double ms);
+const char *cell_of_s(char *buf, double s); /* cell_time of seconds, us */
 const char *cell_of_us(char *buf, double us);
-/* cell_time of a percentile; "-" when its rank is the last one, since that is the maximum. */
-const char *cell_percentile(char *buf, const struct hist *h, uint32_t ppm);
 /* A value with its unit: "12.3 us", "1.50 GiB/s", "497 tok/s". */
 const char *cell_value(char *buf, enum figure_unit unit, double v);
 /* "Tier-2 Read Decode": the words of the columns in id->by; "-" for an empty one. */

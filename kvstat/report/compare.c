@@ -13,6 +13,7 @@
 #include "kvstat/report/settings.h"
 #include "lib/base/units.h"
 #include "lib/sort/ascending.h"
+#include "lib/text/text.h"
 
 #define NAME_WIDTH    26
 #define CHANGED_WIDTH 36
@@ -140,11 +141,11 @@ static void tell_timing(char *buf, size_t n, const struct run_table *t, size_t r
     const char *timing = run_table_text(t, run, figure_id(of, FIGURE_TIMING));
     double speed = run_table_number(t, run, figure_id(of, FIGURE_SPEED));
     double workers = run_table_number(t, run, figure_id(of, FIGURE_WORKERS));
-    size_t len = (size_t)snprintf(buf, n, "%s%s", timing[0] ? "--timing " : "", timing);
+    snprintf(buf, n, "%s%s", timing[0] ? "--timing " : "", timing);
     if (timing[0] && workers > 0)
-        len += (size_t)snprintf(buf + len, n - len, " --workers %.0f", workers);
+        text_append(buf, n, " --workers %.0f", workers);
     if (timing[0] && isfinite(speed) && speed != 1)
-        snprintf(buf + len, n - len, " --speed %g", speed);
+        text_append(buf, n, " --speed %g", speed);
 }
 
 /* The timing of the first two runs that kvreplay timed differently. */
@@ -318,15 +319,6 @@ static const char *cell(char *buf, const struct figure_id *id, double v)
     return cell_value(buf, figure_unit(id->what), v);
 }
 
-static const char *percent(char *buf, double v)
-{
-    if (isnan(v))
-        snprintf(buf, CELL, "-");
-    else
-        snprintf(buf, CELL, "%.1f %%", 100 * v);
-    return buf;
-}
-
 static void put_runs(FILE *out, const struct run_table *t)
 {
     for (size_t run = 0; run < run_table_runs(t); run++) {
@@ -369,7 +361,7 @@ static void put_trial_figures(FILE *out, const struct run_table *t, bool of_grou
                     "95 % interval");
         last = id;
         fprintf(out, "  %-*s %6zu %13s %13s %8s %12s  %13s\n", NAME_WIDTH, headline->label, s.n,
-                cell(a, id, s.mean), cell(b, id, s.sd), percent(c, s.cv), cell(d, id, s.low),
+                cell(a, id, s.mean), cell(b, id, s.sd), cell_percent(c, s.cv), cell(d, id, s.low),
                 cell(e, id, s.high));
     }
 }
@@ -416,12 +408,6 @@ static bool single_runs(const struct compare *c)
     return c->base_runs == 1 && c->new_runs == 1;
 }
 
-static void add(char *buf, const char *text)
-{
-    size_t len = strlen(buf);
-    snprintf(buf + len, COMPARE_SENTENCE - len, "%s", text);
-}
-
 /* Whether the figure is of a tier of memory: the question is about the drive. */
 static bool is_of_memory(const struct figure_id *id)
 {
@@ -444,7 +430,6 @@ static void add_foremost(char *buf, const struct compare *c, enum compare_change
 {
     size_t first = c->count;
     char a[CELL], b[CELL], by[CELL] = "", label[COMPARE_SECTION + 64];
-    size_t len = strlen(buf);
     for (size_t i = 0; i < c->count; i++)
         if (c->figure[i].change == change &&
             (first == c->count || says_more(&c->figure[i], &c->figure[first])))
@@ -452,17 +437,17 @@ static void add_foremost(char *buf, const struct compare *c, enum compare_change
     const struct compare_figure *f = &c->figure[first];
     if (!isnan(f->difference))
         snprintf(by, sizeof(by), "%.1f %% ", 100 * fabs(f->difference));
-    snprintf(buf + len, COMPARE_SENTENCE - len, "%s is %s%s (%s, was %s)",
-             compare_label(label, sizeof(label), f->id), by, f->new > f->base ? "higher" : "lower",
-             cell(a, f->id, f->new), cell(b, f->id, f->base));
+    text_append(buf, COMPARE_SENTENCE, "%s is %s%s (%s, was %s)",
+                compare_label(label, sizeof(label), f->id), by,
+                f->new > f->base ? "higher" : "lower", cell(a, f->id, f->new),
+                cell(b, f->id, f->base));
 }
 
 static void add_others(char *buf, size_t count, const char *what)
 {
-    size_t len = strlen(buf);
     if (count > 0)
-        snprintf(buf + len, COMPARE_SENTENCE - len, ", and %zu more figure%s %s %s", count,
-                 units_plural(count), count == 1 ? "is" : "are", what);
+        text_append(buf, COMPARE_SENTENCE, ", and %zu more figure%s %s %s", count,
+                    units_plural(count), count == 1 ? "is" : "are", what);
 }
 
 const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c)
@@ -471,69 +456,63 @@ const char *compare_sentence(char buf[COMPARE_SENTENCE], const struct compare *c
     buf[0] = '\0';
     if (c->settings[0])
         snprintf(buf, COMPARE_SENTENCE, "settings differ: %s: ", c->settings);
-    size_t at = strlen(buf);
     if (c->timing[0][0])
-        snprintf(buf + at, COMPARE_SENTENCE - at,
-                 "the loads differ, by their timing (base: %s; new: %s): ", c->timing[0],
-                 c->timing[1]);
-    size_t begin = strlen(buf);
+        text_append(buf, COMPARE_SENTENCE,
+                    "the loads differ, by their timing (base: %s; new: %s): ", c->timing[0],
+                    c->timing[1]);
     if (better && worse) {
-        snprintf(buf + begin, COMPARE_SENTENCE - begin,
-                 "new is better than base in %zu figure%s: ", better, units_plural(better));
+        text_append(buf, COMPARE_SENTENCE, "new is better than base in %zu figure%s: ", better,
+                    units_plural(better));
         add_foremost(buf, c, COMPARE_BETTER);
-        size_t len = strlen(buf);
-        snprintf(buf + len, COMPARE_SENTENCE - len, "; and worse in %zu: ", worse);
+        text_append(buf, COMPARE_SENTENCE, "; and worse in %zu: ", worse);
         add_foremost(buf, c, COMPARE_WORSE);
     } else if (better || worse) {
         const char *than = better ? "better" : "worse";
-        snprintf(buf + begin, COMPARE_SENTENCE - begin, "new is %s than base: ", than);
+        text_append(buf, COMPARE_SENTENCE, "new is %s than base: ", than);
         add_foremost(buf, c, better ? COMPARE_BETTER : COMPARE_WORSE);
         add_others(buf, better + worse - 1, than);
-        add(buf, better ? "; none is worse" : "; none is better");
+        text_append(buf, COMPARE_SENTENCE, "%s", better ? "; none is worse" : "; none is better");
     } else if (c->changes[COMPARE_DIFFERENT]) {
-        add(buf, "new differs from base: ");
+        text_append(buf, COMPARE_SENTENCE, "new differs from base: ");
         add_foremost(buf, c, COMPARE_DIFFERENT);
         add_others(buf, c->changes[COMPARE_DIFFERENT] - 1, "different");
     } else if (c->tested) {
-        add(buf, "no difference between new and base exceeds the noise");
-        size_t len = strlen(buf);
+        text_append(buf, COMPARE_SENTENCE, "no difference between new and base exceeds the noise");
         if (c->small)
-            snprintf(buf + len, COMPARE_SENTENCE - len, " by %.4g %% or more", 100 * c->matters);
-        len = strlen(buf);
+            text_append(buf, COMPARE_SENTENCE, " by %.4g %% or more", 100 * c->matters);
         if (!single_runs(c) && c->shows > 0)
-            snprintf(
-                buf + len, COMPARE_SENTENCE - len,
+            text_append(
+                buf, COMPARE_SENTENCE,
                 "; with these %zu and %zu trials a change under %.2g %% would not show in half "
                 "of the figures",
                 c->base_runs, c->new_runs, 100 * c->shows);
     } else {
-        add(buf, "not known: no figure could be tested against the noise");
-        add(buf, single_runs(c) ? "; run several trials" : "");
+        text_append(buf, COMPARE_SENTENCE,
+                    "not known: no figure could be tested against the noise");
+        text_append(buf, COMPARE_SENTENCE, "%s", single_runs(c) ? "; run several trials" : "");
     }
-    add(buf, ".");
+    text_append(buf, COMPARE_SENTENCE, ".");
     if (single_runs(c))
-        add(buf, " Each side has only one run.");
+        text_append(buf, COMPARE_SENTENCE, " Each side has only one run.");
     if (!c->one_load)
-        add(buf, " The runs are of different traces.");
+        text_append(buf, COMPARE_SENTENCE, " The runs are of different traces.");
     if (c->client[0]) {
-        size_t len = strlen(buf);
-        snprintf(buf + len, COMPARE_SENTENCE - len,
-                 " The clients differ (base: %s, new: %s): part of a difference may be theirs.",
-                 c->client[0], c->client[1]);
+        text_append(buf, COMPARE_SENTENCE,
+                    " The clients differ (base: %s, new: %s): part of a difference may be theirs.",
+                    c->client[0], c->client[1]);
     }
     if (c->pages[0]) {
-        size_t len = strlen(buf);
-        snprintf(buf + len, COMPARE_SENTENCE - len,
-                 " Buffers were in other pages (base: %s, new: %s): part of a difference may be "
-                 "theirs.",
-                 c->pages[0], c->pages[1]);
+        text_append(buf, COMPARE_SENTENCE,
+                    " Buffers were in other pages (base: %s, new: %s): part of a difference may be "
+                    "theirs.",
+                    c->pages[0], c->pages[1]);
     }
     if (c->unreliable)
-        add(buf, " Figures of at least one of the runs are unreliable.");
+        text_append(buf, COMPARE_SENTENCE, " Figures of at least one of the runs are unreliable.");
     if (c->device[0]) {
-        add(buf, " All runs used one device, ");
-        add(buf, c->device);
-        add(buf, ".");
+        text_append(buf, COMPARE_SENTENCE, " All runs used one device, ");
+        text_append(buf, COMPARE_SENTENCE, "%s", c->device);
+        text_append(buf, COMPARE_SENTENCE, ".");
     }
     return buf;
 }
@@ -550,7 +529,7 @@ static void put_figure(FILE *out, const struct compare_figure *f, const char *la
 {
     char a[CELL], b[CELL], d[CELL], p[CELL];
     fprintf(out, "  %-*.*s %14s %14s %10s %9s  %s\n", width, width, label, cell(a, f->id, f->base),
-            cell(b, f->id, f->new), percent(d, f->difference), cell_number(p, f->p),
+            cell(b, f->id, f->new), cell_percent(d, f->difference), cell_number(p, f->p),
             isnan(f->p)                        ? "not known"
             : f->change != COMPARE_NOT_CHANGED ? "CHANGED"
                                                : "noise");

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvstat/report/cells.h"
 #include "kvstat/report/intervals.h"
+#include "kvstat/sheet/sheet.h"
 #include "lib/base/memory.h"
 #include "lib/base/units.h"
 
@@ -363,65 +363,29 @@ struct statistics_sample run_table_sample(const struct run_table *t, size_t colu
 
 #define NAME_WIDTH 24
 
-/* A column of the text: the first of the figures that a run has. */
-struct shown {
-    const char *title, *title2;
-    int width;
-    struct figure_id id[2]; /* the second may be left out */
-    const char *(*cell)(char *buf, double v);
-};
-#define DIRECTION(of_op, of_what, of_statistic)                                                    \
-    {                                                                                              \
-        .scope = FIGURE_OF_DIRECTION, .what = of_what, .statistic = of_statistic,                  \
-        .by = GROUPS_TIER | GROUPS_OP, .tier = TRACE_STORAGE, .op = of_op                          \
-    }
-
-static const struct shown shown[] = {
-    {"", "elapsed", 8, {{.scope = FIGURE_OF_RUN, .what = FIGURE_ELAPSED}}, cell_of_s},
-    {"",
-     "tokens/s",
-     9,
-     {{.scope = FIGURE_OF_WALL, .what = FIGURE_GENERATED_TOKENS_PER_S}},
-     cell_number},
-    {"", "hit rate", 8, {{.scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE}}, cell_share},
-    {"Tier-2",
-     "rd GiB/s",
-     8,
-     {DIRECTION(TRACE_READ, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
-      DIRECTION(TRACE_READ, FIGURE_GIB_PER_S, FIGURE_VALUE)},
-     cell_number},
-    {"Tier-2",
-     "wr GiB/s",
-     8,
-     {DIRECTION(TRACE_WRITE, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
-      DIRECTION(TRACE_WRITE, FIGURE_GIB_PER_S, FIGURE_VALUE)},
-     cell_number},
-    {"device",
-     "rd P95",
-     7,
-     {DIRECTION(TRACE_READ, FIGURE_DEVICE, FIGURE_P95),
-      DIRECTION(TRACE_READ, FIGURE_SERVICE, FIGURE_P95)},
-     cell_of_us},
-    {"device",
-     "wr P95",
-     7,
-     {DIRECTION(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95),
-      DIRECTION(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95)},
-     cell_of_us},
-    {"request",
-     "P95",
-     7,
-     {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_END_TO_END, .statistic = FIGURE_P95}},
-     cell_of_ms},
-};
-enum {
-    SHOWN = sizeof(shown) / sizeof(shown[0])
-};
+/* The columns of the text behind name and kind: the first of the figures that a run has. */
+static const struct shown {
+    uint8_t scope, op, statistic;
+    uint16_t what[2];
+} shown[] = {{FIGURE_OF_RUN, 0, 0, {FIGURE_ELAPSED, 0}},
+             {FIGURE_OF_WALL, 0, 0, {FIGURE_GENERATED_TOKENS_PER_S, 0}},
+             {FIGURE_OF_LOOKUPS, 0, 0, {FIGURE_HIT_RATE, 0}},
+             {FIGURE_OF_DIRECTION, TRACE_READ, 0, {FIGURE_GIB_PER_ELAPSED_S, FIGURE_GIB_PER_S}},
+             {FIGURE_OF_DIRECTION, TRACE_WRITE, 0, {FIGURE_GIB_PER_ELAPSED_S, FIGURE_GIB_PER_S}},
+             {FIGURE_OF_DIRECTION, TRACE_READ, FIGURE_P95, {FIGURE_DEVICE, FIGURE_SERVICE}},
+             {FIGURE_OF_DIRECTION, TRACE_WRITE, FIGURE_P95, {FIGURE_DEVICE, FIGURE_SERVICE}},
+             {FIGURE_OF_REQUESTS, 0, FIGURE_P95, {FIGURE_END_TO_END, 0}}};
 
 static double shown_value(const struct run_table *t, size_t run, const struct shown *s)
 {
-    double v = run_table_number(t, run, s->id[0]);
-    return isnan(v) && s->id[1].what != FIGURE_ITSELF ? run_table_number(t, run, s->id[1]) : v;
+    double v = NAN;
+    for (unsigned i = 0; i < 2 && s->what[i] && isnan(v); i++) {
+        const struct figure_id id = s->scope == FIGURE_OF_DIRECTION
+                                        ? figure_id_direction(TRACE_STORAGE, s->op, s->what[i])
+                                        : figure_id(s->scope, s->what[i]);
+        v = run_table_number(t, run, figure_id_statistic(id, s->statistic));
+    }
+    return v;
 }
 
 /* Length of the folders that all names begin with. */
@@ -437,55 +401,52 @@ static size_t common_folder(const struct run_table *t)
     return len;
 }
 
-/* The columns are those that any run fills. */
-static void put_row(FILE *out, const struct run_table *t, size_t run, size_t folder,
-                    const bool filled[SHOWN])
+static void put_row(struct sheet *s, const struct run_table *t, size_t run, size_t folder)
 {
     const char *name = run_table_text(t, run, run_table_name()) + folder;
-    size_t len = strlen(name);
-    char cell[CELL], kind[16], text[512];
+    const size_t len = strlen(name);
+    char kind[16], text[512];
     /* The end of a path says most. */
-    snprintf(text, sizeof(text), "%s", len > NAME_WIDTH ? name + len - NAME_WIDTH + 2 : name);
+    snprintf(text, sizeof(text), "%s%s", len > NAME_WIDTH ? ".." : "",
+             len > NAME_WIDTH ? name + len - NAME_WIDTH + 2 : name);
     err_make_harmless(text);
-    fprintf(out, "%s%-*s", len > NAME_WIDTH ? ".." : "", len > NAME_WIDTH ? 0 : NAME_WIDTH, text);
+    sheet_row(s, text);
     snprintf(kind, sizeof(kind), "%s",
              run_table_text(t, run, figure_id(FIGURE_OF_RUN, FIGURE_KIND)));
     err_make_harmless(kind);
-    fprintf(out, " %-9s", kind);
-    for (size_t i = 0; i < SHOWN; i++) {
-        double v = shown_value(t, run, &shown[i]);
-        if (filled[i])
-            fprintf(out, " %*s", shown[i].width, isnan(v) ? "-" : shown[i].cell(cell, v));
-    }
+    sheet_word(s, kind);
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+        sheet_number(s, NULL, shown_value(t, run, &shown[i]), figure_unit(shown[i].what[0]), NULL);
     if (run_table_is_not(t, run, figure_id(FIGURE_OF_RUN, FIGURE_VALID)) ||
         run_table_is_not(t, run, figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID)))
-        fprintf(out, "  NOT VALID");
-    fputc('\n', out);
+        sheet_word(s, " NOT VALID");
 }
 
 void run_table_report_text(FILE *out, const struct run_table *t)
 {
-    bool filled[SHOWN] = {false};
-    size_t folder = common_folder(t);
+    static const char *const above[] = {"",       "",       "",       "",       "",
+                                        "Tier-2", "Tier-2", "device", "device", "request"};
+    static const struct sheet_column columns[] = {{"run                     ", 0, 0, SHEET_LEFT},
+                                                  {"kind     ", 0, 0, SHEET_LEFT},
+                                                  {" elapsed", 0, 0, SHEET_OPTIONAL},
+                                                  {" tokens/s", 0, 0, SHEET_OPTIONAL},
+                                                  {"hit rate", 0, 0, SHEET_OPTIONAL},
+                                                  {"rd GiB/s", 0, 0, SHEET_OPTIONAL},
+                                                  {"wr GiB/s", 0, 0, SHEET_OPTIONAL},
+                                                  {" rd P95", 0, 0, SHEET_OPTIONAL},
+                                                  {" wr P95", 0, 0, SHEET_OPTIONAL},
+                                                  {"    P95", 0, 0, SHEET_OPTIONAL},
+                                                  {"", 0, 0, SHEET_LEFT}};
+    struct sheet s = {SHEET(sheet_text, out, columns), .above = above};
+    const size_t folder = common_folder(t);
     char where[512];
-    for (size_t i = 0; i < SHOWN; i++)
-        for (size_t run = 0; run < t->runs; run++)
-            filled[i] |= !isnan(shown_value(t, run, &shown[i]));
     snprintf(where, sizeof(where), "%.*s", (int)(folder < 400 ? folder : 400),
              run_table_text(t, 0, run_table_name()));
     err_make_harmless(where);
-    fprintf(out, "%zu run%s%s%s\n\n%-*s %-9s", t->runs, units_plural(t->runs), folder ? " in " : "",
-            where, NAME_WIDTH, "", "");
-    for (size_t i = 0; i < SHOWN; i++)
-        if (filled[i])
-            fprintf(out, " %*s", shown[i].width, shown[i].title);
-    fprintf(out, "\n%-*s %-9s", NAME_WIDTH, "run", "kind");
-    for (size_t i = 0; i < SHOWN; i++)
-        if (filled[i])
-            fprintf(out, " %*s", shown[i].width, shown[i].title2);
-    fputc('\n', out);
-    for (size_t run = 0; run < t->runs; run++)
-        put_row(out, t, run, folder, filled);
+    fprintf(out, "%zu run%s%s%s\n\n", t->runs, units_plural(t->runs), folder ? " in " : "", where);
+    while (sheet_pass(&s))
+        for (size_t run = 0; run < t->runs; run++)
+            put_row(&s, t, run, folder);
     fprintf(out,
             "\nP95 of device time where it is known, else of service time. All figures: --csv, "
             "--xlsx or --json.\n");

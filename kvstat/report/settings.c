@@ -285,10 +285,8 @@ static const char *setting_of(const struct settings *s, const struct settings *o
 
 static void tell(char *buf, size_t n, const char *name, const char *a, const char *b)
 {
-    size_t len = strlen(buf);
-
     if (strcmp(a, b) != 0)
-        snprintf(buf + len, n - len, "%s%s %s, %s", len ? "; " : "", name, a, b);
+        text_append(buf, n, "%s%s %s, %s", buf[0] ? "; " : "", name, a, b);
 }
 
 static bool has(const struct setting *s, size_t count, const char *name)

@@ -1,26 +1,34 @@
 /* The figures of runs as a spreadsheet: a sheet with a row a run, and for tiers, phases and groups
  * a sheet each with a row for each of them and each run. Writing the file is up to xlsx.c. */
 #include <math.h>
-#include <search.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kvstat/count/statistics.h"
 #include "kvstat/report/report.h"
 #include "kvstat/report/run_table.h"
 #include "kvstat/report/xlsx.h"
-#include "lib/base/memory.h"
+#include "kvstat/sheet/sheet.h"
+#include "lib/base/keymap.h"
+
+static void put_text(struct sheet *s, size_t row, size_t column, const char *text)
+{
+    s->rows = row;
+    s->at = column;
+    sheet_word(s, text);
+}
 
 /* A cell is put as a number where the figure is one. */
-static void put_cell(struct xlsx *x, uint32_t row, uint32_t column, const struct figure *f)
+static void put_cell(struct sheet *s, size_t row, size_t column, const struct figure *f)
 {
     char buf[FIGURE_TEXT];
-    double v = figure_number(f);
     const char *text = figure_text(f, buf);
+    const double v = figure_number(f);
+    s->rows = row;
+    s->at = column;
     if (!isnan(v))
-        xlsx_number(x, row, column, v);
+        sheet_number(s, NULL, v, FIGURE_UNIT_NONE, NULL);
     else if (text[0])
-        xlsx_text(x, row, column, text);
+        sheet_word(s, text);
 }
 
 /* ---- sheets with a row for each part of a run ---- */
@@ -47,72 +55,34 @@ static const struct section *section_of(const struct figure_id *id, struct figur
     return NULL;
 }
 
-/* A list of names in the order in which they were met. */
-struct names {
-    char **name;
-    size_t count, room;
-    void *tree; /* of struct place */
-};
-struct place {
-    const char *name;
-    size_t index;
-};
-
-static int by_name(const void *a, const void *b)
+/* Where the name stands among those that were met; a new one comes last. SIZE_MAX: no memory. */
+static size_t place_of(struct keymap *names, const char *name)
 {
-    return strcmp(((const struct place *)a)->name, ((const struct place *)b)->name);
-}
-
-/* The index of the name, which is added when it is new. SIZE_MAX: no memory. */
-static size_t place_of(struct names *n, const char *name)
-{
-    const struct place key = {name, 0};
-    struct place **found = tfind(&key, &n->tree, by_name);
-    if (found)
-        return (*found)->index;
-    if (memory_room(&n->name, &n->room, n->count, sizeof(*n->name), 64) < 0)
-        return SIZE_MAX;
-    struct place *p = malloc(sizeof(*p));
-    char *copy = strdup(name);
-    if (p)
-        *p = (struct place){copy, n->count};
-    if (!p || !copy || !tsearch(p, &n->tree, by_name)) {
-        free(copy);
-        free(p);
-        return SIZE_MAX;
-    }
-    n->name[n->count] = copy;
-    return n->count++;
-}
-
-static void free_names(struct names *n)
-{
-    tdestroy(n->tree, free);
-    for (size_t i = 0; i < n->count; i++)
-        free(n->name[i]);
-    free(n->name);
+    const uint64_t *place = keymap_get(names, hash_128(name, strlen(name)), keymap_count(names));
+    return place ? (size_t)*place : SIZE_MAX;
 }
 
 /* A sheet that is being filled. */
-struct sheet {
-    struct xlsx *xlsx;
+struct filling {
+    struct sheet sheet;
     const struct run_table *table;
     const struct section *section;
-    struct names columns;
-    uint32_t row; /* the next free one */
-    bool failed;  /* memory ran out */
+    struct keymap *columns;
+    size_t row;  /* the next free one */
+    bool failed; /* memory ran out */
 };
 
 /* Puts the figures of one run that belong to the section: a row for each part. */
-static void put_parts(struct sheet *sheet, size_t run)
+static void put_parts(struct filling *s, size_t run)
 {
-    struct names parts = {0};
-    for (size_t i = 0; i < run_table_columns(sheet->table); i++) {
-        const struct figure f = run_table_cell(sheet->table, run, i);
+    struct keymap *parts = keymap_create();
+    s->failed |= !parts;
+    for (size_t i = 0; i < run_table_columns(s->table) && !s->failed; i++) {
+        const struct figure f = run_table_cell(s->table, run, i);
         struct figure_path path;
         char buf[FIGURE_TEXT], name[FIGURE_NAME] = "";
         size_t len = 0;
-        if (section_of(run_table_id(sheet->table, i), &path) != sheet->section ||
+        if (section_of(run_table_id(s->table, i), &path) != s->section ||
             (isnan(figure_number(&f)) && !figure_text(&f, buf)[0]))
             continue;
         for (size_t k = 2; k < path.steps && len < sizeof(name); k++)
@@ -120,55 +90,61 @@ static void put_parts(struct sheet *sheet, size_t run)
                                     path.step[k].text);
         if (len == 0)
             continue;
-        size_t before = parts.count, part = place_of(&parts, path.step[1].text);
-        size_t column = place_of(&sheet->columns, name);
+        const size_t parts_before = keymap_count(parts), columns_before = keymap_count(s->columns);
+        const size_t part = place_of(parts, path.step[1].text), column = place_of(s->columns, name);
         if (part == SIZE_MAX || column == SIZE_MAX) {
-            sheet->failed = true;
+            s->failed = true;
             break;
         }
-        uint32_t row = sheet->row + (uint32_t)part;
-        if (parts.count > before) {
-            xlsx_text(sheet->xlsx, row, 0, run_table_label(sheet->table, run));
-            xlsx_text(sheet->xlsx, row, 1, path.step[1].text);
+        const size_t row = s->row + part;
+        if (part == parts_before) {
+            put_text(&s->sheet, row, 0, run_table_label(s->table, run));
+            put_text(&s->sheet, row, 1, path.step[1].text);
         }
-        put_cell(sheet->xlsx, row, (uint32_t)column + 2, &f);
+        if (column == columns_before)
+            put_text(&s->sheet, 0, column + 2, name);
+        put_cell(&s->sheet, row, column + 2, &f);
     }
-    sheet->row += (uint32_t)parts.count;
-    free_names(&parts);
+    s->row += parts ? keymap_count(parts) : 0;
+    keymap_free(parts);
 }
 
 /* False: no memory. */
-static bool put_section(struct xlsx *x, const struct run_table *t, const struct section *s)
+static bool put_section(struct xlsx *x, const struct run_table *t, const struct section *section)
 {
-    struct sheet sheet = {.xlsx = x, .table = t, .section = s, .row = 1};
-    xlsx_sheet(x, s->sheet);
-    xlsx_header(x, 0, "run");
-    xlsx_header(x, 1, s->part);
-    for (size_t run = 0; run < run_table_runs(t) && !sheet.failed; run++)
-        put_parts(&sheet, run);
-    for (size_t i = 0; i < sheet.columns.count; i++)
-        xlsx_header(x, (uint32_t)i + 2, sheet.columns.name[i]);
-    free_names(&sheet.columns);
-    return !sheet.failed;
+    struct filling s = {.sheet = {.form = &sheet_xlsx, .out = x, .title = section->sheet},
+                        .table = t,
+                        .section = section,
+                        .columns = keymap_create(),
+                        .row = 1};
+    s.failed = !s.columns;
+    sheet_begin(&s.sheet);
+    put_text(&s.sheet, 0, 0, "run");
+    put_text(&s.sheet, 0, 1, section->part);
+    for (size_t run = 0; run < run_table_runs(t) && !s.failed; run++)
+        put_parts(&s, run);
+    keymap_free(s.columns);
+    return !s.failed;
 }
 
 /* ---- the others ---- */
 
 /* A column for each figure, a row for each run. Figures with a section of their own may be left
  * out. */
-static void put_runs(struct xlsx *x, const char *sheet, const struct run_table *t, bool all)
+static void put_runs(struct xlsx *x, const char *title, const struct run_table *t, bool all)
 {
-    uint32_t column = 0;
-    xlsx_sheet(x, sheet);
+    struct sheet s = {.form = &sheet_xlsx, .out = x, .title = title};
+    size_t column = 0;
+    sheet_begin(&s);
     for (size_t i = 0; i < run_table_columns(t); i++) {
         struct figure_path path;
         char name[FIGURE_NAME];
         if (!all && section_of(run_table_id(t, i), &path))
             continue;
-        xlsx_header(x, column, figure_name(name, run_table_id(t, i)));
+        put_text(&s, 0, column, figure_name(name, run_table_id(t, i)));
         for (size_t run = 0; run < run_table_runs(t); run++) {
             const struct figure f = run_table_cell(t, run, i);
-            put_cell(x, (uint32_t)run + 1, column, &f);
+            put_cell(&s, run + 1, column, &f);
         }
         column++;
     }
@@ -176,22 +152,20 @@ static void put_runs(struct xlsx *x, const char *sheet, const struct run_table *
 
 static void put_trials(struct xlsx *x, const struct run_table *t)
 {
-    static const char *const titles[] = {"name", "count",    "mean",     "sd",
-                                         "cv",   "ci95_low", "ci95_high"};
-    uint32_t row = 1;
-    xlsx_sheet(x, "trials");
-    for (uint32_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
-        xlsx_header(x, i, titles[i]);
+    static const struct sheet_column columns[] = {
+        {"name", 0, 0, 0}, {"count", 0, 0, 0},    {"mean", 0, 0, 0},     {"sd", 0, 0, 0},
+        {"cv", 0, 0, 0},   {"ci95_low", 0, 0, 0}, {"ci95_high", 0, 0, 0}};
+    struct sheet sheet = {SHEET(sheet_xlsx, x, columns), .title = "trials"};
+    sheet_begin(&sheet);
     for (size_t i = 0; i < run_table_columns(t); i++) {
-        struct statistics_sample s = run_table_sample(t, i);
+        const struct statistics_sample s = run_table_sample(t, i);
         const double value[] = {(double)s.n, s.mean, s.sd, s.cv, s.low, s.high};
         char name[FIGURE_NAME];
         if (s.n == 0)
             continue;
-        xlsx_text(x, row, 0, figure_name(name, run_table_id(t, i)));
-        for (uint32_t c = 0; c < sizeof(value) / sizeof(value[0]); c++)
-            xlsx_number(x, row, c + 1, value[c]);
-        row++;
+        sheet_row(&sheet, figure_name(name, run_table_id(t, i)));
+        for (size_t c = 0; c < sizeof(value) / sizeof(value[0]); c++)
+            sheet_number(&sheet, NULL, value[c], FIGURE_UNIT_NONE, NULL);
     }
 }
 

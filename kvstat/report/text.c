@@ -8,8 +8,10 @@
 #include "kvstat/report/intervals.h"
 #include "kvstat/report/report.h"
 #include "kvstat/report/verdict.h"
+#include "kvstat/sheet/sheet.h"
 #include "lib/base/notes.h"
 #include "lib/base/units.h"
+#include "lib/text/text.h"
 #include "lib/trace/trace.h"
 
 /* Numbers in a part: 0 and NAN when there is none. */
@@ -31,106 +33,70 @@ static const struct hist *hist_in(const struct figure_part *part, enum figure_wh
     return figure && figure->form == FIGURE_FORM_DISTRIBUTION ? figure->hist : NULL;
 }
 
-/* ---- tables of times ---- */
+/* ---- tables ---- */
+
+/* Higher percentiles than the longest row supports would be dashes, and all are too wide. */
+static const struct sheet_column times[] = {
+    {"time", 0, 0, SHEET_LEFT},
+    {"  samples", 0, FIGURE_COUNT, 0},
+    {"    mean", 0, FIGURE_MEAN, 0},
+    {"     min", 0, FIGURE_MIN, 0},
+    {"     p50", 0, FIGURE_P50, 0},
+    {"     p90", 0, FIGURE_P90, SHEET_OPTIONAL | SHEET_SPARE},
+    {"     p95", 0, FIGURE_P95, SHEET_OPTIONAL},
+    {"     p99", 0, FIGURE_P99, SHEET_OPTIONAL},
+    {"   p99.9", 0, FIGURE_P999, SHEET_OPTIONAL},
+    {"  p99.99", 0, FIGURE_P9999, SHEET_OPTIONAL},
+    {"     max", 0, FIGURE_MAX, 0}};
 
 static void put_heading(FILE *out, const char *title, const char *note)
 {
     fprintf(out, "\n%s%s%s\n", title, note[0] ? " - " : "", note);
 }
 
-/* How many percentiles a table has whose longest row has that many samples: the higher ones would
- * be dashes. */
-static unsigned percentiles_for(uint64_t samples)
+/* The times of a part that take any. */
+static void put_times(FILE *out, const struct figure_part *part)
 {
-    unsigned n = 1;
-    while (n < HIST_PERCENTILES && (double)samples * (1000000.0 - hist_percentiles[n].ppm) >= 1e6)
-        n++;
-    return n;
-}
-
-/* A table of all percentiles has no room for P90. */
-static bool has_room(unsigned percentile, unsigned percentiles)
-{
-    return hist_percentiles[percentile].ppm != 900000 || percentiles < HIST_PERCENTILES;
-}
-
-static void put_times_header(FILE *out, const char *label, int width, unsigned percentiles)
-{
-    fprintf(out, "  %-*s %9s %8s %8s", width, label, "samples", "mean", "min");
-    for (unsigned i = 0; i < percentiles; i++)
-        if (has_room(i, percentiles))
-            fprintf(out, " %8s", hist_percentiles[i].label);
-    fprintf(out, " %8s\n", "max");
-}
-
-static void put_times(FILE *out, const char *label, int width, const struct hist *h,
-                      unsigned percentiles)
-{
-    char a[CELL], b[CELL], c[CELL];
-    if (hist_max(h) == 0) {
-        fprintf(out, "  %-*s %9s %8s\n", cell_pad(label, width), label,
-                cell_count(a, hist_count(h)), "all 0");
-        return;
-    }
-    fprintf(out, "  %-*s %9s %8s %8s", cell_pad(label, width), label, cell_count(a, hist_count(h)),
-            cell_time(b, hist_mean(h), true), cell_time(c, (double)hist_min(h), true));
-    for (unsigned i = 0; i < percentiles; i++)
-        if (has_room(i, percentiles))
-            fprintf(out, " %8s", cell_percentile(a, h, hist_percentiles[i].ppm));
-    fprintf(out, " %8s\n", cell_time(a, (double)hist_max(h), true));
+    struct sheet s = {SHEET(sheet_text, out, times), .indent = 2, .width = 13};
+    while (sheet_pass(&s))
+        for (size_t i = 0; i < part->count; i++) {
+            const struct figure *time = &part->figure[i];
+            if (time->form != FIGURE_FORM_DISTRIBUTION || hist_max(time->hist) == 0)
+                continue;
+            sheet_row(&s, figure_title(time->id.what));
+            sheet_statistics(&s, time);
+        }
 }
 
 /* ---- the run ---- */
 
-/* Another program than kvreplay made the measurements. */
-static bool is_foreign(const struct figures *f)
-{
-    const char *client = figures_text_of(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT);
-    return client[0] && strcmp(client, "kvreplay") != 0;
-}
-
-static const char *kind_of(const struct figures *f, char buf[64])
-{
-    if (!figures_is_result(f))
-        return "trace";
-    if (!is_foreign(f))
-        return "replay results";
-    snprintf(buf, 64, "another client's log (%s)",
-             figures_text_of(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT));
-    return buf;
-}
-
 static void put_title(FILE *out, const struct figures *f)
 {
-    char rows[CELL], elapsed[CELL], kind[64];
+    const char *client = figures_text_of(f, FIGURE_OF_PROVENANCE, FIGURE_CLIENT);
+    const bool result = figures_is_result(f),
+               foreign = client[0] && strcmp(client, "kvreplay") != 0;
+    char rows[CELL], elapsed[CELL], log[64];
     uint64_t bad_rows = figures_count_of(f, FIGURE_OF_RUN, FIGURE_BAD_ROWS);
     size_t n;
     const char *const *files = figures_files(f, &n);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s%s", i ? ", " : "",
                 strcmp(files[i], "-") == 0 ? "standard input" : files[i]);
-    fprintf(out, ": %s%s, %s over %s of %s time\n", n > 1 ? "pooled, " : "", kind_of(f, kind),
+    snprintf(log, sizeof(log), "another client's log (%s)", client);
+    fprintf(out, ": %s%s, %s over %s of %s time\n", n > 1 ? "pooled, " : "",
+            !result   ? "trace"
+            : foreign ? log
+                      : "replay results",
             cell_rows(rows, figures_count_of(f, FIGURE_OF_RUN, FIGURE_ROWS)),
             cell_seconds(elapsed, figures_number_of(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
-            !figures_is_result(f) ? "simulated"
-            : is_foreign(f)       ? "the client's"
-                                  : "replay");
+            !result   ? "simulated"
+            : foreign ? "the client's"
+                      : "replay");
     if (figures_is(f, figure_id(FIGURE_OF_RUN, FIGURE_CUT)))
         fprintf(out, "The file is CUT: the report covers the rows before the cut.\n");
     if (bad_rows > 0)
         fprintf(out, "%s bad row%s skipped.\n", cell_count(rows, bad_rows),
                 bad_rows == 1 ? " was" : "s were");
-}
-
-/* A signed value that is known. */
-static bool level(const struct figures *f, enum figure_scope scope, enum figure_what what,
-                  long long *v)
-{
-    const struct figure *figure = figures_find(f, figure_id(scope, what));
-    if (!figure || figure->form != FIGURE_FORM_SIGNED)
-        return false;
-    *v = figure->level;
-    return true;
 }
 
 static void put_tiers_of_run(FILE *out, const struct figures *f)
@@ -178,7 +144,6 @@ static void put_drive_log(FILE *out, const struct figures *f)
     const char *why = figures_text(f, figure_id_fact(FACT_LOG_WHY_UNKNOWN));
     double ratio = figures_number(f, figure_id_fact(FACT_LOG_AMPLIFICATION));
     char a[CELL], line[400] = "";
-    size_t len = 0;
     if (isnan(host)) {
         snprintf(line, sizeof(line), "not known: %s", why);
         if (why[0] &&
@@ -186,32 +151,28 @@ static void put_drive_log(FILE *out, const struct figures *f)
             cell_paragraph(out, "Drive log", line);
         return;
     }
-    len +=
-        (size_t)snprintf(line + len, sizeof(line) - len, "%s from the host, ", cell_bytes(a, host));
+    text_append(line, sizeof(line), "%s from the host, ", cell_bytes(a, host));
     if (!isnan(media))
-        len += (size_t)snprintf(line + len, sizeof(line) - len, "%s to the media, ",
-                                cell_bytes(a, media));
+        text_append(line, sizeof(line), "%s to the media, ", cell_bytes(a, media));
     if (!isnan(ratio))
-        len +=
-            (size_t)snprintf(line + len, sizeof(line) - len, "write amplification %.3g; ", ratio);
+        text_append(line, sizeof(line), "write amplification %.3g; ", ratio);
     else
-        len += (size_t)snprintf(line + len, sizeof(line) - len,
-                                "write amplification not known: %s; ", why);
-    snprintf(line + len, sizeof(line) - len, "%.0f %% of the rated endurance used",
-             figures_number(f, figure_id_fact(FACT_LOG_USED)));
+        text_append(line, sizeof(line), "write amplification not known: %s; ", why);
+    text_append(line, sizeof(line), "%.0f %% of the rated endurance used",
+                figures_number(f, figure_id_fact(FACT_LOG_USED)));
     cell_paragraph(out, "Drive log", line);
 }
 
 static void put_origin(FILE *out, const struct figures *f)
 {
-    char reads[ORIGIN_TEXT], writes[ORIGIN_TEXT], hits[ORIGIN_TEXT], line[3 * ORIGIN_TEXT + 64];
-    figures_origin(reads, f, FACTS_OF_READS);
-    figures_origin(writes, f, FACTS_OF_WRITES);
-    figures_hits(hits, f);
-    snprintf(line, sizeof(line), "%s%s%s%s%s%s%s", reads[0] ? "storage reads: " : "", reads,
-             reads[0] && writes[0] ? "; " : "", writes[0] ? "storage writes: " : "", writes,
-             hits[0] ? "; " : "", hits);
-    if (reads[0] || writes[0])
+    char text[ORIGIN_TEXT], line[3 * ORIGIN_TEXT + 64] = "";
+    if (figures_origin(text, f, FACTS_OF_READS)[0])
+        text_append(line, sizeof(line), "storage reads: %s", text);
+    if (figures_origin(text, f, FACTS_OF_WRITES)[0])
+        text_append(line, sizeof(line), "%sstorage writes: %s", line[0] ? "; " : "", text);
+    if (line[0] && figures_hits(text, f)[0])
+        text_append(line, sizeof(line), "; %s", text);
+    if (line[0])
         cell_paragraph(out, "Origin", line);
 }
 
@@ -229,14 +190,13 @@ static const char *of_times(char buf[4 * CELL], const struct figures *f, enum fa
     return buf;
 }
 
-/* "; 93 % of the device time of reads"; "": not known. The length. */
-static int of_share(char *buf, size_t room, const struct figures *f, enum fact_id id,
-                    const char *of)
+/* "; 93 % of the device time of reads", where it is known. */
+static void add_share(char *buf, size_t cap, const struct figures *f, enum fact_id id,
+                      const char *of)
 {
     double share = figures_number(f, figure_id_fact(id));
-    return isnan(share)
-               ? 0
-               : snprintf(buf, room, "; %.0f %% of the device time of %s", 100 * share, of);
+    if (!isnan(share))
+        text_append(buf, cap, "; %.0f %% of the device time of %s", 100 * share, of);
 }
 
 /* I/Os that io_uring gave to threads that wait, and why; or why it is not known. */
@@ -270,15 +230,13 @@ static void put_drive(FILE *out, const struct figures *f)
         return;
     of_times(reads, f, FACT_DRIVE_READ_US);
     of_times(writes, f, FACT_DRIVE_WRITE_US);
-    int len =
-        snprintf(line, sizeof(line), "%s%s%s%s%s", isnan(drive_s) ? state : "",
-                 reads[0] ? "requests to read: " : "", reads,
-                 writes[0] ? (reads[0] ? "; to write: " : "requests to write: ") : "", writes);
+    snprintf(line, sizeof(line), "%s%s%s%s%s", isnan(drive_s) ? state : "",
+             reads[0] ? "requests to read: " : "", reads,
+             writes[0] ? (reads[0] ? "; to write: " : "requests to write: ") : "", writes);
     if (depth > 0)
-        len += snprintf(line + len, sizeof(line) - (size_t)len, "; %.3g at the drive on average",
-                        depth);
-    len += of_share(line + len, sizeof(line) - (size_t)len, f, FACT_DRIVE_READ_SHARE, "reads");
-    of_share(line + len, sizeof(line) - (size_t)len, f, FACT_DRIVE_WRITE_SHARE, "writes");
+        text_append(line, sizeof(line), "; %.3g at the drive on average", depth);
+    add_share(line, sizeof(line), f, FACT_DRIVE_READ_SHARE, "reads");
+    add_share(line, sizeof(line), f, FACT_DRIVE_WRITE_SHARE, "writes");
     cell_paragraph(out, "Drive times", line);
     put_workers(out, f);
 }
@@ -292,12 +250,12 @@ static void put_both(FILE *out, const struct figures *f)
     of_times(beside, f, FACT_LOADS_BESIDE_US);
     if (!alone[0] && !beside[0])
         return;
-    int len = snprintf(line, sizeof(line), "beside stores: %s; alone: %s",
-                       beside[0] ? beside : "none", alone[0] ? alone : "none");
+    snprintf(line, sizeof(line), "beside stores: %s; alone: %s", beside[0] ? beside : "none",
+             alone[0] ? alone : "none");
     if (!isnan(ratio))
-        snprintf(line + len, sizeof(line) - (size_t)len, "; p95 %.3g times (%.3g to %.3g)", ratio,
-                 figures_number(f, figure_id_fact(FACT_STORES_COST_LOW)),
-                 figures_number(f, figure_id_fact(FACT_STORES_COST_HIGH)));
+        text_append(line, sizeof(line), "; p95 %.3g times (%.3g to %.3g)", ratio,
+                    figures_number(f, figure_id_fact(FACT_STORES_COST_LOW)),
+                    figures_number(f, figure_id_fact(FACT_STORES_COST_HIGH)));
     cell_paragraph(out, "Loads", line);
 }
 
@@ -308,23 +266,20 @@ static void put_network(FILE *out, const struct figures *f)
     double requests = figures_number(f, figure_id_fact(FACT_REMOTE_REQUESTS));
     double resent = figures_number(f, figure_id_fact(FACT_TCP_RETRANSMITS));
     char a[CELL], b[CELL], c[CELL], line[400] = "";
-    size_t len = 0;
     if (isnan(requests))
         return;
     if (!isnan(received))
-        len += (size_t)snprintf(
-            line + len, sizeof(line) - len,
-            "%s received and %s sent, by the kernel's count of %s; ", cell_bytes(a, received),
-            cell_bytes(b, figures_number(f, figure_id_fact(FACT_NETWORK_SENT_BYTES))),
-            figures_text(f, figure_id_fact(FACT_NETWORK_INTERFACES)));
-    len += (size_t)snprintf(
-        line + len, sizeof(line) - len, "%s requests, %s new connections, %s retries",
-        cell_count(a, (uint64_t)requests),
-        cell_count(b, (uint64_t)figures_number(f, figure_id_fact(FACT_REMOTE_CONNECTIONS))),
-        cell_count(c, (uint64_t)figures_number(f, figure_id_fact(FACT_REMOTE_RETRIES))));
+        text_append(line, sizeof(line), "%s received and %s sent, by the kernel's count of %s; ",
+                    cell_bytes(a, received),
+                    cell_bytes(b, figures_number(f, figure_id_fact(FACT_NETWORK_SENT_BYTES))),
+                    figures_text(f, figure_id_fact(FACT_NETWORK_INTERFACES)));
+    text_append(line, sizeof(line), "%s requests, %s new connections, %s retries",
+                cell_count(a, (uint64_t)requests),
+                cell_count(b, (uint64_t)figures_number(f, figure_id_fact(FACT_REMOTE_CONNECTIONS))),
+                cell_count(c, (uint64_t)figures_number(f, figure_id_fact(FACT_REMOTE_RETRIES))));
     if (!isnan(resent))
-        snprintf(line + len, sizeof(line) - len, ", %s TCP retransmissions",
-                 cell_count(a, (uint64_t)resent));
+        text_append(line, sizeof(line), ", %s TCP retransmissions",
+                    cell_count(a, (uint64_t)resent));
     cell_paragraph(out, "Network", line);
 }
 
@@ -332,12 +287,10 @@ static void put_network(FILE *out, const struct figures *f)
 static void put_texts(FILE *out, const char *title, const struct figure *list)
 {
     char line[NOTES_JOINED_CAP] = "";
-    size_t len = 0;
     if (!list || list->form != FIGURE_FORM_TEXTS || list->list.n == 0)
         return;
-    for (size_t i = 0; i < list->list.n && len < sizeof(line); i++)
-        len += (size_t)snprintf(line + len, sizeof(line) - len, "%s%s", i ? "; " : "",
-                                list->list.item[i]);
+    for (size_t i = 0; i < list->list.n; i++)
+        text_append(line, sizeof(line), "%s%s", i ? "; " : "", list->list.item[i]);
     cell_paragraph(out, title, line);
 }
 
@@ -351,14 +304,12 @@ static void put_storage(FILE *out, const struct figures *f)
     const struct figure *flags = figures_find(f, figure_id(run, FIGURE_FLAGS));
     char line[1024];
     bool names = target[0] && strcmp(target, engine) != 0; /* a simulated one has no place */
-    size_t len;
     if (!engine[0])
         return;
-    len =
-        (size_t)snprintf(line, sizeof(line), "%s%s%s%s%s%s", engine, names ? " on " : "",
-                         names ? target : "", device[0] ? " (" : "", device, device[0] ? ")" : "");
-    for (size_t i = 0; flags && i < flags->list.n && len < sizeof(line); i++)
-        len += (size_t)snprintf(line + len, sizeof(line) - len, ", %s", flags->list.item[i]);
+    snprintf(line, sizeof(line), "%s%s%s%s%s%s", engine, names ? " on " : "", names ? target : "",
+             device[0] ? " (" : "", device, device[0] ? ")" : "");
+    for (size_t i = 0; flags && i < flags->list.n; i++)
+        text_append(line, sizeof(line), ", %s", flags->list.item[i]);
     cell_paragraph(out, "Storage", line);
     put_texts(out, "Fallbacks", figures_find(f, figure_id(run, FIGURE_FALLBACKS)));
 }
@@ -392,16 +343,17 @@ static void put_run(FILE *out, const struct figures *f)
     const enum figure_scope run = FIGURE_OF_PROVENANCE;
     const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
     const char *validity = figures_text_of(f, FIGURE_OF_VALIDITY, FIGURE_VALIDITY_LINE);
-    long long v;
+    const double bytes = figures_number_of(f, run, FIGURE_BYTES_PER_TOKEN),
+                 users = figures_number_of(f, run, FIGURE_USERS);
     if (!run_is_known(f) && !validity[0])
         return;
     fputc('\n', out);
     if (figures_text_of(f, run, FIGURE_MODEL)[0]) {
         fprintf(out, "Run          %s", figures_text_of(f, run, FIGURE_MODEL));
-        if (level(f, run, FIGURE_BYTES_PER_TOKEN, &v) && v > 0)
-            fprintf(out, ", %lld bytes a token", v);
-        if (level(f, run, FIGURE_USERS, &v))
-            fprintf(out, "; %lld user%s", v, units_plural((uint64_t)v));
+        if (bytes > 0)
+            fprintf(out, ", %.0f bytes a token", bytes);
+        if (!isnan(users))
+            fprintf(out, "; %.0f user%s", users, units_plural((uint64_t)users));
         if (figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED)))
             fprintf(out, "; generation skipped");
         else if (figures_text_of(f, run, FIGURE_GENERATION_MODE)[0])
@@ -431,36 +383,17 @@ static void put_run(FILE *out, const struct figures *f)
 /* A part of bottleneck.h by its member. */
 static const char *part_title(const char *member)
 {
-    static const char *const titles[BOTTLENECK_SHARES] = {"waiting in the queue",
-                                                          "generation",
-                                                          "GPU copies (Tier-0)",
-                                                          "CPU copies (Tier-1)",
-                                                          "storage, waiting for an I/O slot",
-                                                          "storage, files (open, create, close)",
-                                                          "storage, I/O",
-                                                          "storage, flush",
-                                                          "storage, not told in what",
-                                                          "host CPU",
-                                                          "pauses of kvreplay itself",
-                                                          "waiting for other operations"};
-    unsigned i = 0;
-    if (strcmp(member, "storage") == 0) /* all of it */
-        return member;
-    while (i + 1 < BOTTLENECK_SHARES && strcmp(figure_member(bottleneck_part(i)), member) != 0)
-        i++;
-    return titles[i];
+    return strcmp(member, "storage") == 0 /* all of it */
+               ? member
+               : bottleneck_words[bottleneck_share(member)].title;
 }
 
 static void put_bottleneck(FILE *out, const struct figures *f)
 {
-    static const char *const briefs[BOTTLENECK_SHARES] = {
-        "queue", "generation", "GPU",     "CPU",  "slot",   "files",
-        "I/O",   "flush",      "storage", "host", "pauses", "waits"};
     const struct figure *foremost =
         figures_find(f, figure_id(FIGURE_OF_BOTTLENECK, FIGURE_FOREMOST));
     const char *what = figures_text_of(f, FIGURE_OF_BOTTLENECK, FIGURE_LARGEST);
     char parts[256] = "";
-    size_t len = 0;
     int column = 0;
     if (!foremost)
         return;
@@ -468,8 +401,8 @@ static void put_bottleneck(FILE *out, const struct figures *f)
     for (unsigned p = 0; p < BOTTLENECK_SHARES; p++) {
         double share = figures_number_of(f, FIGURE_OF_SHARES, bottleneck_part(p));
         if (share >= 0.0005)
-            len += (size_t)snprintf(parts + len, sizeof(parts) - len, "%s%s %.1f", len ? ", " : "(",
-                                    briefs[p], 100 * share);
+            text_append(parts, sizeof(parts), "%s%s %.1f", parts[0] ? ", " : "(",
+                        bottleneck_words[p].brief, 100 * share);
     }
     fprintf(out, "%sBottleneck   ", run_is_known(f) || figures_is_result(f) ? "" : "\n");
     if (what[0]) {
@@ -485,8 +418,8 @@ static void put_bottleneck(FILE *out, const struct figures *f)
         if (foremost->list.n > 1)
             column += fprintf(out, " and %s", part_title(largest[1]));
     }
-    bool fits = column + 2 + (int)len <= CELL_COLUMNS;
-    fprintf(out, "%s%s%s\n", fits ? " " : "\n             ", parts, len ? ")" : "");
+    bool fits = column + 2 + (int)strlen(parts) <= CELL_COLUMNS;
+    fprintf(out, "%s%s%s\n", fits ? " " : "\n             ", parts, parts[0] ? ")" : "");
 }
 
 /* Prints the outcome of writes that found no room on the target. */
@@ -604,64 +537,42 @@ static void put_throughput(FILE *out, const struct figures *f)
 
 /* ---- requests ---- */
 
-/* The median, and the percentiles that have targets, but for the highest. */
-static bool is_of_target(unsigned percentile)
-{
-    return percentile < HIST_PERCENTILES - 1 && hist_percentiles[percentile].ppm != 900000;
-}
-
-/* A row of one class: its end-to-end times and its target. */
-static void put_class(FILE *out, const struct figures *f, const struct figure_part *class,
-                      unsigned percentiles)
-{
-    const struct hist *h = hist_in(class, FIGURE_END_TO_END);
-    struct figure_id id = class->figure->id;
-    char a[CELL];
-    fprintf(out, "  %-13s %9s", trace_qos_text(id.qos),
-            cell_count(a, count_in(class, FIGURE_REQUESTS)));
-    for (unsigned i = 0; i < percentiles; i++)
-        if (is_of_target(i))
-            fprintf(out, " %8s", h ? cell_percentile(a, h, hist_percentiles[i].ppm) : "-");
-    fprintf(out, " %8s", h ? cell_time(a, (double)hist_max(h), true) : "-");
-    id.scope = FIGURE_OF_TARGETS;
-    id.what = FIGURE_COMPLIANCE;
-    double share = figures_number(f, id);
-    id.what = FIGURE_TARGET_P95;
-    double target_ms = figures_number(f, id);
-    id.what = FIGURE_MET;
-    if (isnan(share))
-        fprintf(out, " %10s %9s  %s\n", "-", "-", "not known");
-    else
-        fprintf(out, " %7.0f ms %7.2f %%  %s\n", target_ms, 100 * share,
-                figures_is(f, id)       ? "met"
-                : figures_is_not(f, id) ? "NOT MET"
-                                        : "not judged");
-}
-
+/* Each class with its end-to-end times and its target. */
 static void put_classes(FILE *out, const struct figures *f)
 {
-    struct figure_part class = {0};
-    bool any = false;
-    uint64_t most = 0;
-    while (figures_next(f, FIGURE_OF_QOS, &class)) {
-        const struct hist *h = hist_in(&class, FIGURE_END_TO_END);
-        most = h && hist_count(h) > most ? hist_count(h) : most;
-    }
-    unsigned percentiles = percentiles_for(most);
-    class = (struct figure_part){0};
-    while (figures_next(f, FIGURE_OF_QOS, &class)) {
-        if (count_in(&class, FIGURE_REQUESTS) == 0)
-            continue;
-        if (!any) {
-            fprintf(out, "  %-13s %9s", "end to end by", "requests");
-            for (unsigned i = 0; i < percentiles; i++)
-                if (is_of_target(i))
-                    fprintf(out, " %8s", hist_percentiles[i].label);
-            fprintf(out, " %8s %10s %9s\n", "max", "target p95", "within it");
+    static const struct sheet_column columns[] = {
+        {"end to end by", 0, 0, SHEET_LEFT},
+        {" requests", FIGURE_REQUESTS, 0, 0},
+        {"     p50", FIGURE_END_TO_END, FIGURE_P50, 0},
+        {"     p95", FIGURE_END_TO_END, FIGURE_P95, SHEET_OPTIONAL},
+        {"     p99", FIGURE_END_TO_END, FIGURE_P99, SHEET_OPTIONAL},
+        {"   p99.9", FIGURE_END_TO_END, FIGURE_P999, SHEET_OPTIONAL},
+        {"     max", FIGURE_END_TO_END, FIGURE_MAX, 0},
+        {"target p95", 0, 0, 0},
+        {"within it", 0, 0, 0},
+        {"", 0, 0, SHEET_LEFT}};
+    struct sheet s = {SHEET(sheet_text, out, columns), .indent = 2};
+    char target[CELL], within[CELL];
+    while (sheet_pass(&s))
+        for (struct figure_part class = {0}; figures_next(f, FIGURE_OF_QOS, &class);) {
+            struct figure_id id = class.figure->id;
+            if (count_in(&class, FIGURE_REQUESTS) == 0)
+                continue;
+            sheet_row(&s, trace_qos_text(id.qos));
+            sheet_part(&s, &class);
+            id.scope = FIGURE_OF_TARGETS;
+            id.what = FIGURE_COMPLIANCE;
+            const double share = figures_number(f, id);
+            id.what = FIGURE_TARGET_P95;
+            snprintf(target, sizeof(target), "%.0f ms", figures_number(f, id));
+            id.what = FIGURE_MET;
+            sheet_word(&s, isnan(share) ? "-" : target);
+            sheet_word(&s, cell_share(within, share));
+            sheet_word(&s, isnan(share)            ? " not known"
+                           : figures_is(f, id)     ? " met"
+                           : figures_is_not(f, id) ? " NOT MET"
+                                                   : " not judged");
         }
-        any = true;
-        put_class(out, f, &class, percentiles);
-    }
 }
 
 /* The times of tokens by class, where rows tell them. */
@@ -707,17 +618,15 @@ static void put_queues(FILE *out, const struct figures *f)
 static void put_ingest(FILE *out, const struct figures *f)
 {
     const enum figure_scope scope = FIGURE_OF_INGEST;
-    const struct hist *h = figures_hist(f, figure_id(scope, FIGURE_END_TO_END));
+    const struct figure *time = figures_find(f, figure_id(scope, FIGURE_END_TO_END));
     uint64_t documents = figures_count_of(f, scope, FIGURE_REQUESTS),
              failed = figures_count_of(f, scope, FIGURE_FAILED);
-    unsigned percentiles = percentiles_for(h ? hist_count(h) : 0);
     char a[CELL], b[CELL];
     if (documents == 0)
         return;
     put_heading(out, "Ingest", "documents for retrieval, each from its arrival to its last write");
-    if (h && hist_max(h) > 0) {
-        put_times_header(out, "time", 13, percentiles);
-        put_times(out, figure_title(FIGURE_END_TO_END), 13, h, percentiles);
+    if (time && time->form == FIGURE_FORM_DISTRIBUTION && hist_max(time->hist) > 0) {
+        put_times(out, &(struct figure_part){time, 1});
     } else if (failed < documents) {
         fprintf(out, "  %s document%s, none of which takes any time here\n",
                 cell_count(a, documents), units_plural(documents));
@@ -748,14 +657,8 @@ static void put_requests(FILE *out, const struct figures *f)
                                       : "unscheduled: from their first start");
     if (timed) {
         struct figure_part part = {0};
-        unsigned percentiles = percentiles_for(hist_count(whole));
-        put_times_header(out, "time", 13, percentiles);
         figures_next(f, scope, &part);
-        for (size_t i = 0; i < part.count; i++) {
-            const struct figure *time = &part.figure[i];
-            if (time->form == FIGURE_FORM_DISTRIBUTION && hist_max(time->hist) > 0)
-                put_times(out, figure_title(time->id.what), 13, time->hist, percentiles);
-        }
+        put_times(out, &part);
     } else if (failed < requests) {
         fprintf(out, "  %s request%s, none of which takes any time here\n", cell_count(a, requests),
                 units_plural(requests));
@@ -792,78 +695,67 @@ struct section {
     enum figure_what last; /* the last distribution that has a table of times */
 };
 
-static void put_volume(FILE *out, const struct figure_part *group, const char *label, int width)
+static void put_volume(struct sheet *s, const struct figure_part *group)
 {
-    const struct hist *size = hist_in(group, FIGURE_SIZE);
-    uint64_t moved = count_in(group, FIGURE_MOVED), failed = count_in(group, FIGURE_FAILED);
-    char a[CELL], b[CELL], c[CELL], d[CELL];
-    fprintf(out, "  %-*s %9s %10s %9s", cell_pad(label, width), label,
-            cell_count(a, count_in(group, FIGURE_OPS)), moved ? cell_bytes(b, (double)moved) : "-",
-            cell_number(c, number_in(group, FIGURE_GIB_PER_S)));
-    if (size)
-        fprintf(out, " %10s %10s %10s %10s", cell_bytes(a, (double)hist_min(size)),
-                cell_bytes(b, hist_mean(size)),
-                cell_bytes(c, (double)hist_percentile(size, 950000)),
-                cell_bytes(d, (double)hist_max(size)));
-    else
-        fprintf(out, " %10s %10s %10s %10s", "-", "-", "-", "-");
+    const uint64_t moved = count_in(group, FIGURE_MOVED), failed = count_in(group, FIGURE_FAILED);
+    char count[CELL], text[CELL + 8];
+    sheet_part(s, group);
+    sheet_word(s, moved ? cell_bytes(text, (double)moved) : "-");
+    sheet_part(s, group);
+    snprintf(text, sizeof(text), " %s FAILED", cell_count(count, failed));
     if (failed > 0)
-        fprintf(out, "  %s FAILED", cell_count(a, failed));
-    fputc('\n', out);
+        sheet_word(s, text);
 }
 
-static void put_group_times(FILE *out, const struct figures *f, const struct section *s,
+/* what: the distribution whose times the table has; FIGURE_SIZE: the volumes. */
+static void put_group_table(FILE *out, const struct figures *f, const struct section *section,
                             enum figure_what what, int width)
 {
-    struct figure_part group = {0};
+    static const struct sheet_column volumes[] = {{"", 0, 0, SHEET_LEFT},
+                                                  {"      ops", FIGURE_OPS, 0, 0},
+                                                  {"     moved", 0, 0, 0},
+                                                  {"    GiB/s", FIGURE_GIB_PER_S, 0, 0},
+                                                  {"  size min", FIGURE_SIZE, FIGURE_MIN, 0},
+                                                  {"      mean", FIGURE_SIZE, FIGURE_MEAN, 0},
+                                                  {"       p95", FIGURE_SIZE, FIGURE_P95, 0},
+                                                  {"       max", FIGURE_SIZE, FIGURE_MAX, 0},
+                                                  {"", 0, 0, SHEET_LEFT}};
+    const bool timed = what != FIGURE_SIZE;
+    struct sheet s = {SHEET(sheet_text, out, volumes), .title = section->title};
     char label[LABEL], title[64];
-    uint64_t most = 0;
-    bool any = false;
-    while (figures_next(f, s->scope, &group)) {
-        const struct hist *h = is_shown(&group) ? hist_in(&group, what) : NULL;
-        most = h && hist_count(h) > most ? hist_count(h) : most;
+    if (timed) {
+        snprintf(title, sizeof(title), "%s%s", figure_title(what), section->by);
+        s = (struct sheet){SHEET(sheet_text, out, times), .title = title,
+                           .note = figure_note(what)};
     }
-    unsigned percentiles = percentiles_for(most);
-    group = (struct figure_part){0};
-    while (figures_next(f, s->scope, &group)) {
-        const struct hist *h = is_shown(&group) ? hist_in(&group, what) : NULL;
-        if (!h)
-            continue;
-        if (!any) {
-            snprintf(title, sizeof(title), "%s%s", figure_title(what), s->by);
-            put_heading(out, title, figure_note(what));
-            put_times_header(out, s->label, width, percentiles);
+    s.indent = 2;
+    s.label = section->label;
+    s.width = width;
+    while (sheet_pass(&s))
+        for (struct figure_part group = {0}; figures_next(f, section->scope, &group);) {
+            if (!is_shown(&group) || (timed && !hist_in(&group, what)))
+                continue;
+            sheet_row(&s, cell_label(label, &group.figure->id));
+            if (timed)
+                sheet_statistics(&s, figure_in(&group, what));
+            else
+                put_volume(&s, &group);
         }
-        any = true;
-        put_times(out, cell_label(label, &group.figure->id), width, h, percentiles);
-    }
 }
 
-static void put_groups(FILE *out, const struct figures *f, const struct section *s)
+static void put_groups(FILE *out, const struct figures *f, const struct section *section)
 {
-    struct figure_part group = {0};
-    int width = (int)strlen(s->label);
+    int width = (int)strlen(section->label);
     char label[LABEL];
     bool any = false;
-    while (figures_next(f, s->scope, &group)) {
+    for (struct figure_part group = {0}; figures_next(f, section->scope, &group);) {
         int columns = cell_columns(cell_label(label, &group.figure->id));
         if (figure_in(&group, FIGURE_OPS))
             width = columns > width ? columns : width;
+        any |= is_shown(&group);
     }
-    group = (struct figure_part){0};
-    while (figures_next(f, s->scope, &group)) {
-        if (!is_shown(&group))
-            continue;
-        if (!any) {
-            put_heading(out, s->title, "");
-            fprintf(out, "  %-*s %9s %10s %9s %10s %10s %10s %10s\n", width, s->label, "ops",
-                    "moved", "GiB/s", "size min", "mean", "p95", "max");
-        }
-        any = true;
-        put_volume(out, &group, cell_label(label, &group.figure->id), width);
-    }
-    for (unsigned what = FIGURE_SERVICE; any && what <= s->last; what++)
-        put_group_times(out, f, s, what, width);
+    for (unsigned what = FIGURE_SIZE; any && what <= section->last; what++)
+        put_group_table(out, f, section, what, width);
 }
 
 /* ---- cache ---- */
@@ -875,80 +767,54 @@ static void put_hit_rates(FILE *out, const struct figures *f)
                                                       [TRACE_SYSTEM] = "system prefix",
                                                       [TRACE_RAG] = "RAG document",
                                                       [TRACE_BLOCK] = "block"};
-    struct figure_part part = {0};
-    char a[CELL], b[CELL], c[CELL];
-    if (figures_count_of(f, FIGURE_OF_LOOKUPS, FIGURE_LOOKUPS) == 0)
-        return;
-    put_heading(out, "Cache hits",
-                isnan(figures_number_of(f, FIGURE_OF_LOOKUPS, FIGURE_MISSES))
-                    ? "the file records no misses: hit rates are not known"
-                    : "reads that are no eviction, and misses");
-    fprintf(out, "  %-16s %13s %13s %13s %10s\n", "class", "lookups", "hits", "misses", "hit rate");
-    while (figures_next(f, FIGURE_OF_LOOKUPS, &part)) {
-        const struct figure_id *id = &part.figure->id;
-        bool known = !isnan(number_in(&part, FIGURE_MISSES));
-        if (count_in(&part, FIGURE_LOOKUPS) == 0)
-            continue;
-        fprintf(out, "  %-16s %13s %13s %13s ",
-                id->by & GROUPS_CLASS ? labels[id->class] : "all lookups",
-                cell_count(a, count_in(&part, FIGURE_LOOKUPS)),
-                cell_count(b, count_in(&part, FIGURE_HITS)),
-                known ? cell_count(c, count_in(&part, FIGURE_MISSES)) : "-");
-        fprintf(out, "%10s\n", cell_share(a, number_in(&part, FIGURE_HIT_RATE)));
-    }
+    static const struct sheet_column columns[] = {{"class           ", 0, 0, SHEET_LEFT},
+                                                  {"      lookups", FIGURE_LOOKUPS, 0, 0},
+                                                  {"         hits", FIGURE_HITS, 0, 0},
+                                                  {"       misses", FIGURE_MISSES, 0, 0},
+                                                  {"  hit rate", FIGURE_HIT_RATE, 0, 0}};
+    struct sheet s = {SHEET(sheet_text, out, columns), .indent = 2, .title = "Cache hits",
+                      .note = isnan(figures_number_of(f, FIGURE_OF_LOOKUPS, FIGURE_MISSES))
+                                  ? "the file records no misses: hit rates are not known"
+                                  : "reads that are no eviction, and misses"};
+    while (sheet_pass(&s))
+        for (struct figure_part part = {0}; figures_next(f, FIGURE_OF_LOOKUPS, &part);) {
+            const struct figure_id *id = &part.figure->id;
+            if (count_in(&part, FIGURE_LOOKUPS) == 0)
+                continue;
+            sheet_row(&s, id->by & GROUPS_CLASS ? labels[id->class] : "all lookups");
+            sheet_part(&s, &part);
+        }
 }
-
-enum {
-    MOVES = 4
-};
-static const struct {
-    enum figure_what what;
-    const char *title;
-} moves[MOVES] = {{FIGURE_EVICT_OPS, "moved down"},
-                  {FIGURE_OFFLOAD_OPS, "taken in"},
-                  {FIGURE_PROMOTE_OPS, "promoted in"},
-                  {FIGURE_DELETE_OPS, "deleted"}};
 
 static void put_contents(FILE *out, const struct figures *f)
 {
+    enum {
+        MOVES = SHEET_OPTIONAL | SHEET_NONZERO
+    };
+    static const struct sheet_column columns[] = {{"tier  ", 0, 0, SHEET_LEFT},
+                                                  {"  capacity", FIGURE_CAPACITY_BYTES, 0, 0},
+                                                  {"      peak", FIGURE_PEAK_BYTES, 0, 0},
+                                                  {"at the end", FIGURE_FINAL_BYTES, 0, 0},
+                                                  {"objects peak", FIGURE_PEAK_OBJECTS, 0, 0},
+                                                  {" moved down", FIGURE_EVICT_OPS, 0, MOVES},
+                                                  {"   taken in", FIGURE_OFFLOAD_OPS, 0, MOVES},
+                                                  {"promoted in", FIGURE_PROMOTE_OPS, 0, MOVES},
+                                                  {"    deleted", FIGURE_DELETE_OPS, 0, MOVES}};
     double ratio = figures_number_of(f, FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO);
     double amplification = figures_number_of(f, FIGURE_OF_CACHE, FIGURE_READ_AMPLIFICATION);
-    struct figure_part tier = {0};
-    uint64_t moved[MOVES] = {0};
-    char a[CELL], b[CELL], c[CELL], d[CELL];
-    bool any = false;
-    /* Columns of moves that no tier saw are left out. */
-    while (figures_next(f, FIGURE_OF_CACHE_TIER, &tier))
-        for (unsigned m = 0; m < MOVES; m++)
-            moved[m] += count_in(&tier, moves[m].what);
-    tier = (struct figure_part){0};
-    while (figures_next(f, FIGURE_OF_CACHE_TIER, &tier)) {
-        bool contents = number_in(&tier, FIGURE_PEAK_OBJECTS) > 0;
-        for (unsigned m = 0; m < MOVES; m++)
-            contents |= count_in(&tier, moves[m].what) > 0;
-        if (!contents)
-            continue;
-        if (!any) {
-            put_heading(out, "Tier contents",
-                        "from the sizes of rows: writes less deletions and moves");
-            fprintf(out, "  %-6s %10s %10s %10s %12s", "tier", "capacity", "peak", "at the end",
-                    "objects peak");
-            for (unsigned m = 0; m < MOVES; m++)
-                if (moved[m])
-                    fprintf(out, " %11s", moves[m].title);
-            fputc('\n', out);
+    struct sheet s = {SHEET(sheet_text, out, columns), .indent = 2, .title = "Tier contents",
+                      .note = "from the sizes of rows: writes less deletions and moves"};
+    char a[CELL];
+    while (sheet_pass(&s))
+        for (struct figure_part tier = {0}; figures_next(f, FIGURE_OF_CACHE_TIER, &tier);) {
+            bool contents = number_in(&tier, FIGURE_PEAK_OBJECTS) > 0;
+            for (unsigned what = FIGURE_EVICT_OPS; what <= FIGURE_DELETE_OPS; what++)
+                contents |= count_in(&tier, what) > 0;
+            if (!contents)
+                continue;
+            sheet_row(&s, trace_tier_text(tier.figure->id.tier));
+            sheet_part(&s, &tier);
         }
-        any = true;
-        fprintf(out, "  %-6s %10s %10s %10s %12s", trace_tier_text(tier.figure->id.tier),
-                cell_bytes(a, number_in(&tier, FIGURE_CAPACITY_BYTES)),
-                cell_bytes(b, number_in(&tier, FIGURE_PEAK_BYTES)),
-                cell_bytes(c, number_in(&tier, FIGURE_FINAL_BYTES)),
-                cell_count(d, (uint64_t)number_in(&tier, FIGURE_PEAK_OBJECTS)));
-        for (unsigned m = 0; m < MOVES; m++)
-            if (moved[m])
-                fprintf(out, " %11s", cell_count(a, count_in(&tier, moves[m].what)));
-        fputc('\n', out);
-    }
     if (!isnan(ratio))
         fprintf(out, "  read/write ratio %s (bytes)", cell_number(a, ratio));
     if (!isnan(amplification))
@@ -960,6 +826,14 @@ static void put_contents(FILE *out, const struct figures *f)
 
 static void put_reuse(FILE *out, const struct figures *f)
 {
+    /* p99.99 of keys says little. */
+    static const struct sheet_column columns[] = {
+        {"distance", 0, 0, SHEET_LEFT},   {"      mean", 0, FIGURE_MEAN, 0},
+        {"       min", 0, FIGURE_MIN, 0}, {"       p50", 0, FIGURE_P50, 0},
+        {"       p90", 0, FIGURE_P90, 0}, {"       p95", 0, FIGURE_P95, 0},
+        {"       p99", 0, FIGURE_P99, 0}, {"     p99.9", 0, FIGURE_P999, 0},
+        {"       max", 0, FIGURE_MAX, 0}};
+    struct sheet s = {SHEET(sheet_text, out, columns), .indent = 2};
     struct figure_part part = {0};
     char a[CELL], b[CELL], c[CELL], d[CELL];
     if (!figures_next(f, FIGURE_OF_REUSE, &part) || !figure_in(&part, FIGURE_USES))
@@ -973,23 +847,16 @@ static void put_reuse(FILE *out, const struct figures *f)
             units_plural(keys), cell_bytes(d, number_in(&part, FIGURE_BYTES)));
     if (reuses == 0)
         return;
-    fprintf(out, "  %-8s %10s %10s", "distance", "mean", "min");
-    for (unsigned i = 0; i < HIST_PERCENTILES - 1; i++) /* p99.99 of keys says little */
-        fprintf(out, " %10s", hist_percentiles[i].label);
-    fprintf(out, " %10s\n", "max");
-    for (size_t k = 0; k < part.count; k++) {
-        const struct figure *distance = &part.figure[k];
-        if (distance->form != FIGURE_FORM_DISTRIBUTION)
-            continue;
-        enum figure_unit unit = figure_unit(distance->id.what);
-        fprintf(out, "  %-8s %10s %10s", figure_title(distance->id.what),
-                cell_value(a, unit, figure_statistic(distance, FIGURE_MEAN)),
-                cell_value(b, unit, figure_statistic(distance, FIGURE_MIN)));
-        for (unsigned i = 0; i < HIST_PERCENTILES - 1; i++)
-            fprintf(out, " %10s",
-                    cell_value(a, unit, figure_statistic(distance, figure_percentile(i))));
-        fprintf(out, " %10s\n", cell_value(a, unit, figure_statistic(distance, FIGURE_MAX)));
-    }
+    while (sheet_pass(&s))
+        for (size_t k = 0; k < part.count; k++) {
+            const struct figure *distance = &part.figure[k];
+            if (distance->form != FIGURE_FORM_DISTRIBUTION)
+                continue;
+            sheet_row(&s, figure_title(distance->id.what));
+            while (s.at < s.columns)
+                sheet_word(&s, cell_value(a, figure_unit(distance->id.what),
+                                          figure_statistic(distance, columns[s.at].statistic)));
+        }
 }
 
 /* ---- the time series ---- */
@@ -1002,98 +869,89 @@ static double interval_p95(const struct intervals *s, size_t i, enum trace_op op
         s, i, figure_id_statistic(figure_id_direction(TRACE_STORAGE, op, what), FIGURE_P95));
 }
 
-static void put_series(FILE *out, const struct intervals *s, bool result)
+static void put_series(FILE *out, const struct intervals *series, bool result)
 {
-    static const enum trace_op ops[] = {TRACE_READ, TRACE_WRITE};
-    static const char *const names[] = {"read", "write"};
-    static const struct {
-        enum figure_what what;
-        const char *title;
-    } times[] = {{FIGURE_SERVICE, "service"},
-                 {FIGURE_RESPONSE, "response"},
-                 {FIGURE_WAIT, "wait"},
-                 {FIGURE_LATENESS, "late"}};
     enum {
-        TIMES = sizeof(times) / sizeof(times[0])
+        TIME = SHEET_OPTIONAL,
+        RATE = SHEET_OPTIONAL | SHEET_NONZERO
     };
-    bool used[TRACE_TIERS][2] = {{false}}, timed[TIMES] = {false};
-    char cell[CELL];
-    size_t n = intervals_count(s);
-    if (n == 0)
-        return;
-    for (size_t i = 0; i < n; i++)
-        for (unsigned t = 0; t < TRACE_TIERS; t++)
-            for (unsigned d = 0; d < 2; d++)
-                used[t][d] |=
-                    intervals_number(s, i, figure_id_direction(t, ops[d], FIGURE_OPS)) > 0;
-    for (size_t i = 0; i < n; i++)
-        for (unsigned d = 0; d < 2; d++)
-            for (unsigned m = 0; m < TIMES; m++)
-                timed[m] |= result && !isnan(interval_p95(s, i, ops[d], times[m].what));
-    fprintf(out, "\nEach %g s - GiB/s by tier%s\n", intervals_length_s(s),
-            result ? ", at completion; P95 of the times of Tier-2, the longer of reads and writes"
-                   : "");
-    for (int line = 0; line < 2; line++) {
-        fprintf(out, "  %7s", line == 0 ? "" : "from");
-        for (unsigned t = 0; t < TRACE_TIERS; t++)
-            for (unsigned d = 0; d < 2; d++)
-                if (used[t][d])
-                    fprintf(out, " %7s", line == 0 ? trace_tier_text(t) : names[d]);
-        for (unsigned m = 0; m < TIMES; m++)
-            if (timed[m])
-                fprintf(out, " %7s", line == 0 ? "P95" : times[m].title);
-        fprintf(out, " %7s\n", line == 0 ? "hit" : "rate");
-    }
-    for (size_t i = 0; i < n; i++) {
-        const struct figure_part part = intervals_at(s, i);
-        const struct figure *warm = figure_in(&part, FIGURE_ITSELF);
-        fprintf(out, "  %5.5g s", number_in(&part, FIGURE_TIME));
-        for (unsigned t = 0; t < TRACE_TIERS; t++)
-            for (unsigned d = 0; d < 2; d++) {
-                const struct figure_id rate = figure_id_direction(t, ops[d], FIGURE_GIB_PER_S);
-                if (used[t][d])
-                    fprintf(out, " %7s", cell_number(cell, intervals_number(s, i, rate)));
+    static const char *const above[] = {"",       "Tier-0", "Tier-0", "Tier-1", "Tier-1", "Tier-2",
+                                        "Tier-2", "P95",    "P95",    "P95",    "P95",    "hit"};
+    static const struct sheet_column columns[] = {{"   from", 0, 0, 0},
+                                                  {"   read", 0, 0, RATE},
+                                                  {"  write", 0, 0, RATE},
+                                                  {"   read", 0, 0, RATE},
+                                                  {"  write", 0, 0, RATE},
+                                                  {"   read", 0, 0, RATE},
+                                                  {"  write", 0, 0, RATE},
+                                                  {"service", FIGURE_SERVICE, 0, TIME},
+                                                  {"response", FIGURE_RESPONSE, 0, TIME},
+                                                  {"   wait", FIGURE_WAIT, 0, TIME},
+                                                  {"   late", FIGURE_LATENESS, 0, TIME},
+                                                  {"   rate", 0, 0, 0},
+                                                  {"", 0, 0, SHEET_LEFT}};
+    char title[CELL], from[CELL], rate[CELL];
+    struct sheet s = {SHEET(sheet_text, out, columns), .indent = 2, .above = above, .title = title,
+                      .note = result ? "GiB/s by tier, at completion; P95 of the times of Tier-2, "
+                                       "the longer of reads and writes"
+                                     : "GiB/s by tier"};
+    snprintf(title, sizeof(title), "Each %g s", intervals_length_s(series));
+    while (sheet_pass(&s))
+        for (size_t i = 0; i < intervals_count(series); i++) {
+            const struct figure_part part = intervals_at(series, i);
+            const struct figure *warm = figure_in(&part, FIGURE_ITSELF);
+            snprintf(from, sizeof(from), "%.5g s", number_in(&part, FIGURE_TIME));
+            sheet_row(&s, from);
+            /* A direction has its column when it has operations. */
+            const enum figure_what what = s.pass == SHEET_MEASURED ? FIGURE_OPS : FIGURE_GIB_PER_S;
+            for (unsigned t = 0; t < TRACE_TIERS; t++)
+                for (unsigned op = TRACE_READ; op <= TRACE_WRITE; op++)
+                    sheet_number(&s, NULL,
+                                 intervals_number(series, i, figure_id_direction(t, op, what)),
+                                 FIGURE_UNIT_GIB_PER_S, NULL);
+            for (enum figure_what time; (time = columns[s.at].what) != FIGURE_ITSELF;) {
+                const double us = fmax(interval_p95(series, i, TRACE_READ, time),
+                                       interval_p95(series, i, TRACE_WRITE, time));
+                sheet_number(&s, NULL, result ? us : NAN, FIGURE_UNIT_US, NULL);
             }
-        for (unsigned m = 0; m < TIMES; m++) {
-            double us = fmax(interval_p95(s, i, TRACE_READ, times[m].what),
-                             interval_p95(s, i, TRACE_WRITE, times[m].what));
-            if (timed[m])
-                fprintf(out, " %7s", isnan(us) ? "-" : cell_of_us(cell, us));
+            sheet_word(&s, cell_percent(rate, number_in(&part, FIGURE_HIT_RATE)));
+            if (warm && warm->truth)
+                sheet_word(&s, "warm-up");
         }
-        fprintf(out, " %7s", cell_percent(cell, number_in(&part, FIGURE_HIT_RATE)));
-        fprintf(out, "%s\n", warm && warm->truth ? " warm-up" : "");
-    }
 }
 
 /* The lines of a served run, by class. */
-static void put_series_queues(FILE *out, const struct intervals *s)
+static void put_series_queues(FILE *out, const struct intervals *series)
 {
-    char wait[CELL], waiting[CELL];
-    bool any = false;
-    for (size_t i = 0; i < intervals_count(s); i++) {
-        const struct figure_part part = intervals_at(s, i);
-        struct figure_id id = {.scope = FIGURE_OF_QOS, .by = GROUPS_QOS};
-        if (!figure_in(&part, FIGURE_QUEUE_MEAN))
-            return;
-        if (!any) {
-            fprintf(out, "\nMean queue wait, and requests still waiting, by class\n  %10s", "from");
-            for (unsigned q = 0; q < TRACE_QOSES; q++)
-                fprintf(out, " %20s", trace_qos_text(q));
-            fputc('\n', out);
-        }
-        any = true;
-        fprintf(out, "  %8.6g s", number_in(&part, FIGURE_TIME));
-        for (id.qos = 0; id.qos < TRACE_QOSES; id.qos++) {
-            id.what = FIGURE_QUEUE_MEAN;
-            double ms = intervals_number(s, i, id);
-            id.what = FIGURE_WAITING;
-            double n = intervals_number(s, i, id);
-            fprintf(out, " %10s %9s",
-                    isnan(ms) ? "-" : cell_time(wait, ms * figure_scale(FIGURE_QUEUE_MEAN), true),
-                    isnan(n) ? "-" : cell_count(waiting, (uint64_t)n));
-        }
-        fputc('\n', out);
+    struct sheet_column columns[1 + TRACE_QOSES] = {{"      from", 0, 0, 0}};
+    struct sheet s = {SHEET(sheet_text, out, columns), .indent = 2,
+                      .title = "Mean queue wait, and requests still waiting, by class"};
+    char titles[TRACE_QOSES][CELL];
+    char from[CELL], wait[CELL], waiting[CELL], both[2 * CELL];
+    for (unsigned q = 0; q < TRACE_QOSES; q++) {
+        snprintf(titles[q], sizeof(titles[q]), "%20s", trace_qos_text(q));
+        columns[1 + q].title = titles[q];
     }
+    while (sheet_pass(&s))
+        for (size_t i = 0; i < intervals_count(series); i++) {
+            const struct figure_part part = intervals_at(series, i);
+            struct figure_id id = {.scope = FIGURE_OF_QOS, .by = GROUPS_QOS};
+            if (!figure_in(&part, FIGURE_QUEUE_MEAN))
+                break;
+            snprintf(from, sizeof(from), "%.6g s", number_in(&part, FIGURE_TIME));
+            sheet_row(&s, from);
+            for (id.qos = 0; id.qos < TRACE_QOSES; id.qos++) {
+                id.what = FIGURE_QUEUE_MEAN;
+                double ms = intervals_number(series, i, id);
+                id.what = FIGURE_WAITING;
+                double n = intervals_number(series, i, id);
+                snprintf(both, sizeof(both), "%s %9s",
+                         isnan(ms) ? "-"
+                                   : cell_time(wait, ms * figure_scale(FIGURE_QUEUE_MEAN), true),
+                         isnan(n) ? "-" : cell_count(waiting, (uint64_t)n));
+                sheet_word(&s, both);
+            }
+        }
 }
 
 /* ---- all of it ---- */

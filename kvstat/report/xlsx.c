@@ -4,6 +4,8 @@
 
 #include <errno.h>
 
+#include "kvstat/sheet/sheet.h"
+
 #if KVTRACE_XLSX
 
 #include <fcntl.h>
@@ -64,43 +66,34 @@ static void keep(struct xlsx *x, lxw_error error)
         x->error = error;
 }
 
-void xlsx_sheet(struct xlsx *x, const char *name)
+static void put_cell(struct sheet *s, const struct sheet_cell *c)
 {
-    x->sheet = workbook_add_worksheet(x->book, name);
+    struct xlsx *x = s->out;
+    const lxw_row_t row = (lxw_row_t)s->rows;
+    const lxw_col_t column = (lxw_col_t)s->at;
+    if (!x->sheet || s->at >= LXW_COL_MAX) /* the library would let a wider number wrap */
+        keep(x, LXW_ERROR_WORKSHEET_INDEX_OUT_OF_RANGE);
+    else if (!c->is_number)
+        keep(x, worksheet_write_string(x->sheet, row, column, c->text, row == 0 ? x->bold : NULL));
+    else if (isfinite(c->number))
+        keep(x, worksheet_write_number(x->sheet, row, column, c->number, NULL));
+}
+
+static void begin_sheet(struct sheet *s)
+{
+    struct xlsx *x = s->out;
+    x->sheet = workbook_add_worksheet(x->book, s->title);
     if (!x->sheet) {
         keep(x, LXW_ERROR_MEMORY_MALLOC_FAILED);
         return;
     }
     worksheet_freeze_panes(x->sheet, 1, 1);
     keep(x, worksheet_set_column(x->sheet, 0, 0, 28, NULL));
+    for (s->at = 0; s->at < s->columns; s->at++)
+        put_cell(s, &(struct sheet_cell){.text = s->column[s->at].title});
 }
 
-/* A spreadsheet has 16,384 columns; the library would let a wider number wrap. */
-static bool fits(struct xlsx *x, uint32_t column)
-{
-    if (x->sheet && column < LXW_COL_MAX)
-        return true;
-    keep(x, LXW_ERROR_WORKSHEET_INDEX_OUT_OF_RANGE);
-    return false;
-}
-
-void xlsx_header(struct xlsx *x, uint32_t column, const char *text)
-{
-    if (fits(x, column))
-        keep(x, worksheet_write_string(x->sheet, 0, (lxw_col_t)column, text, x->bold));
-}
-
-void xlsx_text(struct xlsx *x, uint32_t row, uint32_t column, const char *text)
-{
-    if (fits(x, column))
-        keep(x, worksheet_write_string(x->sheet, row, (lxw_col_t)column, text, NULL));
-}
-
-void xlsx_number(struct xlsx *x, uint32_t row, uint32_t column, double v)
-{
-    if (isfinite(v) && fits(x, column))
-        keep(x, worksheet_write_number(x->sheet, row, (lxw_col_t)column, v, NULL));
-}
+const struct sheet_form sheet_xlsx = {begin_sheet, put_cell, NULL, NULL};
 
 int xlsx_save(struct xlsx *x, struct err *e)
 {
@@ -145,25 +138,7 @@ int xlsx_create(struct xlsx **out, const char *path, struct err *e)
     return err_set(e, -ENOTSUP, ERR_OUTPUT, path, "this build has no libxlsxwriter");
 }
 
-void xlsx_sheet(struct xlsx *x, const char *name)
-{
-    (void)x, (void)name;
-}
-
-void xlsx_header(struct xlsx *x, uint32_t column, const char *text)
-{
-    (void)x, (void)column, (void)text;
-}
-
-void xlsx_text(struct xlsx *x, uint32_t row, uint32_t column, const char *text)
-{
-    (void)x, (void)row, (void)column, (void)text;
-}
-
-void xlsx_number(struct xlsx *x, uint32_t row, uint32_t column, double v)
-{
-    (void)x, (void)row, (void)column, (void)v;
-}
+const struct sheet_form sheet_xlsx = {NULL, NULL, NULL, NULL};
 
 int xlsx_save(struct xlsx *x, struct err *e)
 {

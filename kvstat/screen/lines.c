@@ -8,6 +8,7 @@
 
 #include "kvstat/report/cells.h"
 #include "lib/base/err.h"
+#include "lib/text/text.h"
 
 enum {
     TEXT = LINES_PARTS * LINES_PART_BYTES,
@@ -160,12 +161,11 @@ void lines_text(struct lines *l, const char *text)
 /* The first parts as one text, with a word on the others. */
 static void join(char text[TEXT], const struct lines_parts *p, size_t shown, const char *separator)
 {
-    size_t len = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < shown && len < TEXT; i++)
-        len += (size_t)snprintf(text + len, TEXT - len, "%s%s", i ? separator : "", p->text[i]);
-    if (shown < p->count && len < TEXT)
-        snprintf(text + len, TEXT - len, "; %zu more: --full", p->count - shown);
+    for (size_t i = 0; i < shown; i++)
+        text_append(text, TEXT, "%s%s", i ? separator : "", p->text[i]);
+    if (shown < p->count)
+        text_append(text, TEXT, "; %zu more: --full", p->count - shown);
 }
 
 bool lines_paragraph(struct lines *l, const char *title, const struct lines_parts *p,

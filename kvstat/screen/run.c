@@ -8,9 +8,11 @@
 #include "kvstat/report/cells.h"
 #include "kvstat/screen/lines.h"
 #include "kvstat/screen/screen.h"
+#include "kvstat/sheet/sheet.h"
 #include "lib/base/err.h"
 #include "lib/base/units.h"
 #include "lib/facts/judge.h"
+#include "lib/text/text.h"
 #include "lib/trace/trace.h"
 
 /* The lines that paragraphs may take, and whether sections are set apart. */
@@ -42,23 +44,23 @@ static void add_what(char *buf, size_t n, const struct figures *f)
     const struct figure *seed = figures_find(f, figure_id(run, FIGURE_SEED));
     double users = figures_number_of(f, run, FIGURE_USERS);
     char cell[CELL], name[LINES_BYTES];
-    size_t len = 0;
     buf[0] = '\0';
     if (model[0])
-        len += (size_t)snprintf(buf + len, n - len, "%.60s, ", lines_shorten(name, model, 24));
+        text_append(buf, n, "%.60s, ", lines_shorten(name, model, 24));
     if (users > 0)
-        len += (size_t)snprintf(buf + len, n - len, "%s user%s, ",
-                                cell_count(cell, (uint64_t)users), units_plural((uint64_t)users));
+        text_append(buf, n, "%s user%s, ", cell_count(cell, (uint64_t)users),
+                    units_plural((uint64_t)users));
     if (client[0] && strcmp(client, "kvreplay") != 0)
-        len += (size_t)snprintf(buf + len, n - len, "log of %.40s, ", client);
-    len += (size_t)snprintf(buf + len, n - len, "%s%s",
-                            cell_seconds(cell, figures_number_of(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
-                            figures_is_result(f) ? "" : " of simulated time");
+        text_append(buf, n, "log of %.40s, ", client);
+    text_append(buf, n, "%s%s",
+                cell_seconds(cell, figures_number_of(f, FIGURE_OF_RUN, FIGURE_ELAPSED)),
+                figures_is_result(f) ? "" : " of simulated time");
     if (!seed || seed->form != FIGURE_FORM_UNSIGNED)
         return;
     snprintf(cell, sizeof(cell), ", seed %llu", (unsigned long long)seed->count);
-    if (len + strlen(cell) <= LINES_COLUMNS - 15) /* else the name of the file has no room */
-        snprintf(buf + len, n - len, "%s", cell);
+    if (strlen(buf) + strlen(cell) <=
+        LINES_COLUMNS - 15) /* else the name of the file has no room */
+        text_append(buf, n, "%s", cell);
 }
 
 static void put_title(struct lines *l, const struct figures *f)
@@ -115,12 +117,11 @@ static void put_operations(struct lines *l, const struct figures *f)
     char a[CELL], b[CELL], c[CELL], line[200], storage[LINES_BYTES + 80];
     snprintf(line, sizeof(line), "%s%s operation%s",
              figures_is_result(f) ? "" : "trace: ", cell_count(a, ops), units_plural(ops));
-    size_t len = strlen(line);
     if (ops > 0)
-        snprintf(line + len, sizeof(line) - len, " of %s on average: %s read, %s written",
-                 cell_size(a, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_SIZE)),
-                 cell_size(b, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_READ_BYTES)),
-                 cell_size(c, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_WRITE_BYTES)));
+        text_append(line, sizeof(line), " of %s on average: %s read, %s written",
+                    cell_size(a, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_SIZE)),
+                    cell_size(b, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_READ_BYTES)),
+                    cell_size(c, figures_number_of(f, FIGURE_OF_ROWS, FIGURE_WRITE_BYTES)));
     add_storage(storage, sizeof(storage), f);
     if (storage[0] && strlen(line) + 2 + (size_t)cell_columns(storage) <= LINES_COLUMNS) {
         lines_add(l, "%s; %s", line, storage);
@@ -244,19 +245,18 @@ static void add_doubt(struct lines_parts *p, const struct verdict *v, size_t fir
 {
     const char *doubt = v->criterion[first].doubt;
     char names[400] = "", words[80], before[80] = "";
-    size_t len = 0;
     for (size_t i = 0; i < first; i++)
         if (strcmp(v->criterion[i].doubt, doubt) == 0)
             return;
-    for (size_t i = first; i < v->count && len < sizeof(names); i++) {
+    for (size_t i = first; i < v->count; i++) {
         if (strcmp(v->criterion[i].doubt, doubt) != 0)
             continue;
         criterion_words(words, sizeof(words), v->criterion[i].name);
         const char *last = strrchr(words, ' ');
         size_t stem = last ? (size_t)(last - words) : 0;
         bool same = stem > 0 && strncmp(words, before, stem + 1) == 0; /* only its percentile */
-        len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "",
-                                words + (same ? stem + 1 : 0));
+        text_append(names, sizeof(names), "%s%s", names[0] ? ", " : "",
+                    words + (same ? stem + 1 : 0));
         memcpy(before, words, sizeof(before));
     }
     lines_part(p, "%s %s", names, doubt);
@@ -308,38 +308,6 @@ static void put_validity(struct lines *l, const struct figures *f, const struct 
 
 /* ---- where the time went ---- */
 
-static const char *share_words(enum figure_what what)
-{
-    switch (what) {
-    case FIGURE_SHARE_QUEUE:
-        return "queue";
-    case FIGURE_SHARE_GENERATION:
-        return "generation";
-    case FIGURE_SHARE_GPU:
-        return "GPU copies";
-    case FIGURE_SHARE_CPU:
-        return "memory copies";
-    case FIGURE_SHARE_SLOT:
-        return "waiting for an I/O slot";
-    case FIGURE_SHARE_META:
-        return "opening and closing files";
-    case FIGURE_SHARE_IO:
-        return "storage I/O";
-    case FIGURE_SHARE_FLUSH:
-        return "flush to storage";
-    case FIGURE_SHARE_STORAGE:
-        return "other time of storage";
-    case FIGURE_SHARE_HOST:
-        return "host CPU";
-    case FIGURE_ROWS:
-        return "waiting for other operations";
-    case FIGURE_SHARE_TOOL:
-        return "pauses of kvreplay";
-    default:
-        return figure_member(what);
-    }
-}
-
 static const char *simulated_word(const struct figures *f, enum figure_what what)
 {
     unsigned tier = what == FIGURE_SHARE_GPU                                    ? TRACE_GPU
@@ -361,16 +329,13 @@ static void add_bottleneck(struct lines_parts *p, const struct figures *f)
         lines_part(p, "no single bottleneck");
         return;
     }
-    enum figure_what what = FIGURE_SHARE_STORAGE; /* all of Tier-2 */
-    const char *words = "storage";
-    for (unsigned i = 0; i < BOTTLENECK_SHARES; i++)
-        if (strcmp(figure_member(bottleneck_part(i)), largest) == 0) {
-            what = bottleneck_part(i);
-            words = share_words(what);
-        }
+    const bool storage = strcmp(largest, "storage") == 0; /* all of Tier-2 */
+    const unsigned share = bottleneck_share(largest);
     snprintf(percent, sizeof(percent), " (%.0f %% with its queue)",
              100 * figures_number_of(f, FIGURE_OF_BOTTLENECK, FIGURE_SHARE));
-    lines_part(p, "bottleneck: %s%s%s", words, simulated_word(f, what), queue ? percent : "");
+    lines_part(p, "bottleneck: %s%s%s", storage ? largest : bottleneck_words[share].screen,
+               simulated_word(f, storage ? FIGURE_SHARE_STORAGE : bottleneck_part(share)),
+               queue ? percent : "");
 }
 
 /* The largest parts of the time, at most so many; those below 1 % and the rest are "other". */
@@ -379,7 +344,6 @@ static void add_shares(struct lines_parts *p, const struct figures *f, size_t sh
     bool told[BOTTLENECK_SHARES] = {false};
     char line[LINES_PART_BYTES] = "";
     double rest = 0;
-    size_t len = 0;
     for (unsigned k = 0; k < BOTTLENECK_SHARES; k++) {
         unsigned best = BOTTLENECK_SHARES;
         double most = 0;
@@ -397,12 +361,12 @@ static void add_shares(struct lines_parts *p, const struct figures *f, size_t sh
             rest += most;
             continue;
         }
-        len += (size_t)snprintf(line + len, sizeof(line) - len, "%s%s%s %.0f %%", k ? ", " : "",
-                                share_words(bottleneck_part(best)),
-                                simulated_word(f, bottleneck_part(best)), 100 * most);
+        text_append(line, sizeof(line), "%s%s%s %.0f %%", k ? ", " : "",
+                    bottleneck_words[best].screen, simulated_word(f, bottleneck_part(best)),
+                    100 * most);
     }
     if (rest >= 0.005)
-        snprintf(line + len, sizeof(line) - len, ", other %.0f %%", 100 * rest);
+        text_append(line, sizeof(line), ", other %.0f %%", 100 * rest);
     lines_part(p, "%s", line);
 }
 
@@ -459,74 +423,73 @@ static const char *short_rate(char buf[CELL], double v)
     return buf;
 }
 
-/* One row; whether one of its percentiles is a dash. */
-static bool put_row(struct lines *l, const struct figures *f, unsigned tier, enum trace_op op,
-                    int width)
-{
-    const struct hist *service = figures_hist(f, figure_id_direction(tier, op, FIGURE_SERVICE));
-    const struct hist *size = figures_hist(f, figure_id_direction(tier, op, FIGURE_SIZE));
-    char label[LABEL_COLUMNS], a[CELL], b[CELL], c[CELL], line[200];
-    bool dash = false;
-    size_t len = (size_t)snprintf(
-        line, sizeof(line), "%-*s %9s %9s %7s", width, row_label(label, f, tier, op),
-        short_count(a, figures_count(f, figure_id_direction(tier, op, FIGURE_OPS))),
-        cell_size(b, (double)figures_count(f, figure_id_direction(tier, op, FIGURE_MOVED))),
-        short_rate(c, figures_number(f, figure_id_direction(tier, op, FIGURE_GIB_PER_S))));
-    if (!figures_is_result(f)) {
-        lines_add(l, "%s %9s %9s", line, size ? cell_size(a, hist_mean(size)) : "-",
-                  size ? cell_size(b, (double)hist_max(size)) : "-");
-        return false;
-    }
-    for (unsigned i = 0; i < JUDGED; i++) {
-        bool enough = service && hist_count(service) >= judge_samples(judge_percentile[i].ppm);
-        dash |= !enough;
-        len += (size_t)snprintf(
-            line + len, sizeof(line) - len, " %7s",
-            enough ? cell_time(a, (double)hist_percentile(service, judge_percentile[i].ppm), true)
-                   : "-");
-    }
-    lines_add(l, "%s %7s", line, service ? cell_time(a, (double)hist_max(service), true) : "-");
-    return dash;
-}
-
-/* Whether any percentile is a dash. */
-static bool put_table(struct lines *l, const struct figures *f)
-{
-    static const enum trace_tier order[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
-    static const enum trace_op ops[] = {TRACE_READ, TRACE_WRITE};
-    bool dash = false, any = false;
-    char label[LABEL_COLUMNS];
-    int width = (int)strlen("Service times");
-    for (int pass = 0; pass < 2; pass++)
-        for (unsigned t = 0; t < TRACE_TIERS; t++)
-            for (unsigned o = 0; o < 2; o++) {
-                if (figures_count(f, figure_id_direction(order[t], ops[o], FIGURE_OPS)) == 0)
-                    continue;
-                int columns = (int)strlen(row_label(label, f, order[t], ops[o]));
-                if (pass == 0) {
-                    width = columns > width ? columns : width;
-                    continue;
-                }
-                if (!any && figures_is_result(f))
-                    lines_add(l, "%-*s %9s %9s %7s %7s %7s %7s %7s", width, "Service times", "ops",
-                              "moved", "GiB/s", "p50", "p95", "p99", "max");
-                else if (!any)
-                    lines_add(l, "%-*s %9s %9s %7s %9s %9s", width, "Load", "ops", "moved", "GiB/s",
-                              "mean size", "largest");
-                any = true;
-                dash |= put_row(l, f, order[t], ops[o], width);
-            }
-    return dash;
-}
-
-/* ---- requests and cache ---- */
-
 static const char *percentile(char buf[CELL], const struct hist *h, uint32_t ppm)
 {
     return h && hist_count(h) >= judge_samples(ppm)
                ? cell_time(buf, (double)hist_percentile(h, ppm), true)
                : NULL;
 }
+
+/* The cells behind a row's label; whether one of its percentiles is a dash. */
+static bool put_cells(struct sheet *s, const struct figures *f, unsigned tier, enum trace_op op)
+{
+    const struct figure_id ops = figure_id_direction(tier, op, FIGURE_OPS),
+                           moved = figure_id_direction(tier, op, FIGURE_MOVED),
+                           rate = figure_id_direction(tier, op, FIGURE_GIB_PER_S);
+    const struct hist *service = figures_hist(f, figure_id_direction(tier, op, FIGURE_SERVICE));
+    const struct hist *size = figures_hist(f, figure_id_direction(tier, op, FIGURE_SIZE));
+    char cell[CELL];
+    bool dash = false;
+    sheet_word(s, short_count(cell, figures_count(f, ops)));
+    sheet_word(s, cell_size(cell, (double)figures_count(f, moved)));
+    sheet_word(s, short_rate(cell, figures_number(f, rate)));
+    for (unsigned i = 0; i < JUDGED; i++) {
+        const char *time = percentile(cell, service, judge_percentile[i].ppm);
+        dash |= !time;
+        sheet_word(s, time ? time : "-");
+    }
+    sheet_word(s, service ? cell_time(cell, (double)hist_max(service), true) : "-");
+    sheet_word(s, size ? cell_size(cell, hist_mean(size)) : "-");
+    sheet_word(s, size ? cell_size(cell, (double)hist_max(size)) : "-");
+    return dash && figures_is_result(f);
+}
+
+/* Whether any percentile is a dash. */
+static bool put_table(struct lines *l, const struct figures *f)
+{
+    enum {
+        OF_RESULTS = SHEET_OWN,
+        OF_TRACES = SHEET_OWN << 1
+    };
+    static const struct sheet_column columns[] = {{"Service times", 0, 0, SHEET_LEFT},
+                                                  {"      ops", 0, 0, 0},
+                                                  {"    moved", 0, 0, 0},
+                                                  {"  GiB/s", 0, 0, 0},
+                                                  {"    p50", 0, 0, OF_RESULTS},
+                                                  {"    p95", 0, 0, OF_RESULTS},
+                                                  {"    p99", 0, 0, OF_RESULTS},
+                                                  {"    max", 0, 0, OF_RESULTS},
+                                                  {"mean size", 0, 0, OF_TRACES},
+                                                  {"  largest", 0, 0, OF_TRACES}};
+    static const enum trace_tier order[] = {TRACE_STORAGE, TRACE_CPU, TRACE_GPU};
+    const bool result = figures_is_result(f);
+    struct sheet s = {SHEET(sheet_screen, l, columns),
+                      .label = result ? "Service times" : "Load         ",
+                      .without = result ? OF_TRACES : OF_RESULTS};
+    char label[LABEL_COLUMNS];
+    bool dash = false;
+    while (sheet_pass(&s))
+        for (unsigned t = 0; t < TRACE_TIERS; t++)
+            for (enum trace_op op = TRACE_READ; op <= TRACE_WRITE; op++) {
+                if (figures_count(f, figure_id_direction(order[t], op, FIGURE_OPS)) == 0)
+                    continue;
+                sheet_row(&s, row_label(label, f, order[t], op));
+                dash |= put_cells(&s, f, order[t], op);
+            }
+    return dash;
+}
+
+/* ---- requests and cache ---- */
 
 static void put_requests(struct lines *l, const struct figures *f, const struct room *room)
 {
@@ -695,8 +658,7 @@ static size_t add_names(char names[64], const struct figures *f, bool empty)
     names[0] = '\0';
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         if (is_simulated(f, t) && figures_is_empty(f, t) == empty) {
-            size_t len = strlen(names);
-            snprintf(names + len, 64 - len, "%s%s", n ? ", " : "", tiers[t]);
+            text_append(names, 64, "%s%s", n ? ", " : "", tiers[t]);
             n++;
         }
     return n;
@@ -799,12 +761,9 @@ static void set_apart(struct lines *l, const struct room *room)
 static void put_samples(struct lines *l)
 {
     char line[128] = "-  too few samples:";
-    for (unsigned i = 0; i < JUDGED; i++) {
-        size_t len = strlen(line);
-        snprintf(line + len, sizeof(line) - len, "%s p%u%s %llu", i ? "," : "",
-                 judge_percentile[i].percent, i ? "" : " takes",
-                 (unsigned long long)judge_samples(judge_percentile[i].ppm));
-    }
+    for (unsigned i = 0; i < JUDGED; i++)
+        text_append(line, sizeof(line), "%s p%u%s %llu", i ? "," : "", judge_percentile[i].percent,
+                    i ? "" : " takes", (unsigned long long)judge_samples(judge_percentile[i].ppm));
     lines_add(l, "%s", line);
 }
 

@@ -9,6 +9,7 @@
 #include "kvstat/screen/screen.h"
 #include "lib/base/units.h"
 #include "lib/facts/judge.h"
+#include "lib/text/text.h"
 
 enum {
     LABEL_WIDTH = 34,
@@ -27,8 +28,7 @@ static const char *value(char buf[CELL], const struct figure_id *id, double v)
     const char *ending = unit == FIGURE_UNIT_TOKENS_PER_S ? " tok/s" : "/s";
     if (unit == FIGURE_UNIT_BYTES_PER_S || unit == FIGURE_UNIT_GIB_PER_S) {
         cell_size(buf, unit == FIGURE_UNIT_GIB_PER_S ? v * (double)UNITS_GIB : v);
-        size_t len = strlen(buf);
-        snprintf(buf + len, CELL - len, "%s", isfinite(v) ? "/s" : "");
+        text_append(buf, CELL, "%s", isfinite(v) ? "/s" : "");
         return buf;
     }
     bool rate = unit == FIGURE_UNIT_TOKENS_PER_S || unit == FIGURE_UNIT_PER_S;

@@ -53,6 +53,7 @@ exits 'text' 0 "$kvstat" --full --interval 1s "$dozen"
 stdout_like 'a line each, with response, wait and lateness beside service' \
     '^ +1 s .* 20\.0 ms +22\.8 ms +2\.98 ms +2\.98 ms 100\.0 %$'
 is 'lines fit 100 columns' "$(awk 'length > 100' "$TMP/stdout")" ''
+is 'headings end where their columns do' "$(sed -n '/^Each 1 s/,/^$/p' "$TMP/stdout" | sed '1d; $d' | awk '{ print length }' | sort -u | wc -l)" 1
 
 # Many rows, several pieces, threads: 100,000 reads, 1 ms apart, in a file that is not in order of time.
 {
