@@ -73,7 +73,7 @@ kvstat/count  := validity provenance gaps second scan agg groups occupancy stati
 kvstat/report := figure intervals bottleneck figures verdict run_table bounds settings compare reference cells text json long_csv sheets xlsx exports
 kvstat/screen := lines run runs
 kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
-kvstat/mlperf := direct results run_folder compare_runs
+kvstat/mlperf := direct map results run_folder compare_runs
 kvstat/knee   := ladder ladder_report point point_report
 kvstat/answer := answer answer_knee confirm confirm_read conclusion view answer_plot answer_page answer_report
 
