@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "kvprecond/stream.h"
+#include "kvprecond/fill.h"
 #include "lib/io/io.h"
 
 #define CHUNK  (64u << 10)
@@ -60,7 +60,7 @@ static enum fill_wish stop_soon(void *ctx, uint64_t written)
 }
 
 /* Writes CHUNKS chunks to a new folder with that many fillers. */
-static int run(unsigned fillers, enum fill_wish (*tick)(void *, uint64_t), struct stream_result *r)
+static int run(unsigned fillers, enum fill_wish (*tick)(void *, uint64_t), struct fill_result *r)
 {
     char path[] = "/tmp/kvtrace-stream.XXXXXX";
     const struct plan_opts po = {.mode = PLAN_STREAM,
@@ -89,17 +89,20 @@ static int run(unsigned fillers, enum fill_wish (*tick)(void *, uint64_t), struc
     ops.reap = watching_reap;
     io->ops = &ops;
     submitted = submitted_by_then = 0;
-    const struct stream_opts o = {.plan = &plan,
-                                  .target = target,
-                                  .queue = {.io = io, .pool = pool},
-                                  .bufs = BUFS,
-                                  .fillers = fillers,
-                                  .depth = BUFS,
-                                  .tick = tick};
-    ret = stream_run(&o, r, service, &e);
+    const struct fill_queue queue = {.io = io, .pool = pool};
+    struct fill_lane lane = {
+        .plan = &plan, .target = target, .queues = &queue, .name = "", .node = -1};
+    const struct fill_opts o = {.lanes = &lane,
+                                .lane_count = 1,
+                                .threads = 1,
+                                .bufs = BUFS,
+                                .fillers = fillers,
+                                .depth = BUFS,
+                                .tick = tick};
+    ret = fill_run(&o, r, service, &e);
     if (ret < 0)
         assert_int_equal(e.class, ERR_FAILED);
-    assert_int_equal(hist_count(service), r->fill.writes);
+    assert_int_equal(hist_count(service), r->writes);
     io->ops->close(io);
     io_buffers_unmap(pool, (size_t)BUFS * CHUNK);
     hist_free(service);
@@ -110,47 +113,47 @@ static int run(unsigned fillers, enum fill_wish (*tick)(void *, uint64_t), struc
 
 static void test_all_is_written(void **state)
 {
-    struct stream_result r;
+    struct fill_result r;
 
     (void)state;
     fail_at = 0;
     for (unsigned fillers = 1; fillers <= 3; fillers++) {
         assert_int_equal(run(fillers, go_on, &r), 0);
-        assert_true(r.fill.complete && !r.fill.stopped && !r.fill.stuck);
-        assert_int_equal(r.fill.bytes, (uint64_t)CHUNKS * CHUNK);
+        assert_true(r.complete && !r.stopped && !r.stuck);
+        assert_int_equal(r.bytes, (uint64_t)CHUNKS * CHUNK);
         assert_int_equal(submitted, CHUNKS);
         assert_true(r.data_wait_ns >= 0 && r.store_wait_ns >= 0);
-        assert_true(r.fill.elapsed_ns > 0);
+        assert_true(r.elapsed_ns > 0);
     }
 }
 
 static void test_a_failed_write_ends_it(void **state)
 {
     const unsigned at[] = {1, 10, CHUNKS};
-    struct stream_result r;
+    struct fill_result r;
 
     (void)state;
     for (unsigned i = 0; i < 3; i++)
         for (unsigned fillers = 1; fillers <= 3; fillers++) {
             fail_at = at[i];
             assert_int_equal(run(fillers, go_on, &r), -EBADF);
-            assert_false(r.fill.complete || r.fill.stopped || r.fill.stuck);
+            assert_false(r.complete || r.stopped || r.stuck);
             assert_int_equal(submitted, submitted_by_then);
-            assert_int_equal(r.fill.writes, submitted - 1);
+            assert_int_equal(r.writes, submitted - 1);
         }
 }
 
 static void test_a_stop_awaits_what_is_in_flight(void **state)
 {
-    struct stream_result r;
+    struct fill_result r;
 
     (void)state;
     fail_at = 0;
     assert_int_equal(run(1, stop_soon, &r), 0);
-    assert_false(r.fill.stuck);
-    assert_int_equal(r.fill.writes, submitted);
-    assert_int_equal(r.fill.bytes, (uint64_t)submitted * CHUNK);
-    assert_int_equal(r.fill.complete, submitted == CHUNKS);
+    assert_false(r.stuck);
+    assert_int_equal(r.writes, submitted);
+    assert_int_equal(r.bytes, (uint64_t)submitted * CHUNK);
+    assert_int_equal(r.complete, submitted == CHUNKS);
 }
 
 int main(void)
