@@ -338,14 +338,16 @@ static void all_of(struct values *o, const struct map_row *m)
             const struct rank *k = &r->rank[i];
             if (k->option != (int)o->option || k->trial != trial)
                 continue;
-            double v = *(const double *)((const char *)&k->figures + field);
+            double v;
+            memcpy(&v, (const char *)&k->figures + field, sizeof(v));
             sum += v;
             most = fmax(most, v);
             any = true;
         }
         trials += any;
     }
-    *(double *)((char *)o + m->at) = strstr(m->figure, ".p95") ? most : sum / trials;
+    const double all = strstr(m->figure, ".p95") ? most : sum / trials;
+    memcpy((char *)o + m->at, &all, sizeof(all));
 }
 
 /* How many ranks left no file that others of the option have. names: their array; NULL: they are

@@ -1,6 +1,7 @@
 /* The end of a stream that fails: a write that fails, first, in the middle or last, ends it with
  * its error, nothing is in flight afterwards, no later chunk begins, and the fillers have ended. A
- * bug looked like a filler that waited forever for a buffer that a failed write kept. */
+ * bug looked like a filler that waited forever for a buffer that a failed write kept, or like one
+ * of several targets that failed and was not named. */
 /* builds: plain address thread */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -48,7 +50,7 @@ static int watching_reap(struct io *io, struct io_req **done, int max, int64_t u
 static enum fill_wish go_on(void *ctx, uint64_t written)
 {
     (void)ctx;
-    assert_true(written <= (uint64_t)CHUNKS * CHUNK);
+    assert_true(written <= UINT64_C(2) * CHUNKS * CHUNK);
     return FILL_GO_ON;
 }
 
@@ -59,10 +61,12 @@ static enum fill_wish stop_soon(void *ctx, uint64_t written)
     return FILL_STOP;
 }
 
-/* Writes CHUNKS chunks to a new folder with that many fillers. */
-static int run(unsigned fillers, enum fill_wish (*tick)(void *, uint64_t), struct fill_result *r)
+/* Writes CHUNKS chunks to each of so many new folders with that many fillers. */
+static int run_all(unsigned lanes, unsigned fillers, enum fill_wish (*tick)(void *, uint64_t),
+                   struct fill_result *r, struct err *e)
 {
-    char path[] = "/tmp/kvtrace-stream.XXXXXX";
+    static const char *const names[2] = {"first", "second"};
+    char path[2][32];
     const struct plan_opts po = {.mode = PLAN_STREAM,
                                  .region = (uint64_t)CHUNKS * CHUNK,
                                  .volume = (uint64_t)CHUNKS * CHUNK,
@@ -70,44 +74,60 @@ static int run(unsigned fillers, enum fill_wish (*tick)(void *, uint64_t), struc
                                  .write_bytes = CHUNK,
                                  .seed = 1};
     struct io_ops ops = io_psync_ops;
-    struct err e = {0};
     struct plan plan;
-    struct fill_target *target;
+    struct fill_lane lane[2];
+    struct fill_queue queue[2];
     struct hist *service = hist_create();
-    void *pool = io_buffers_map((size_t)BUFS * CHUNK, IO_PAGES_HUGE);
-    const struct io_opts io_o = {.depth = BUFS, .pool = pool, .buf_bytes = CHUNK, .bufs = BUFS};
-    struct io *io;
-    int ret;
 
-    assert_non_null(mkdtemp(path));
-    const struct fill_target_opts to = {.path = path, .kind = TARGET_DIR, .reserve_share = 0};
     plan_init(&plan, &po);
-    assert_int_equal(fill_target_open(&target, &to, &e), 0);
-    assert_int_equal(fill_target_plan(target, &plan, BUFS + 1, &e), 0);
-    assert_int_equal(io_open(&io, IO_PSYNC, &io_o, &e), 0);
     ops.submit = failing_submit;
     ops.reap = watching_reap;
-    io->ops = &ops;
     submitted = submitted_by_then = 0;
-    const struct fill_queue queue = {.io = io, .pool = pool};
-    struct fill_lane lane = {
-        .plan = &plan, .target = target, .queues = &queue, .name = "", .node = -1};
-    const struct fill_opts o = {.lanes = &lane,
-                                .lane_count = 1,
+    for (unsigned i = 0; i < lanes; i++) {
+        void *pool = io_buffers_map((size_t)BUFS * CHUNK, IO_PAGES_HUGE);
+        const struct io_opts io_o = {.depth = BUFS, .pool = pool, .buf_bytes = CHUNK, .bufs = BUFS};
+
+        snprintf(path[i], sizeof(path[i]), "/tmp/kvtrace-stream.XXXXXX");
+        assert_non_null(mkdtemp(path[i]));
+        const struct fill_target_opts to = {
+            .path = path[i], .kind = TARGET_DIR, .reserve_share = 0};
+        queue[i].pool = pool;
+        lane[i] =
+            (struct fill_lane){.plan = &plan, .queues = &queue[i], .name = names[i], .node = -1};
+        assert_int_equal(fill_target_open(&lane[i].target, &to, e), 0);
+        assert_int_equal(fill_target_plan(lane[i].target, &plan, BUFS + 1, e), 0);
+        assert_int_equal(io_open(&queue[i].io, IO_PSYNC, &io_o, e), 0);
+        if (i == 0)
+            queue[i].io->ops = &ops;
+    }
+    const struct fill_opts o = {.lanes = lane,
+                                .lane_count = lanes,
                                 .threads = 1,
                                 .bufs = BUFS,
                                 .fillers = fillers,
                                 .depth = BUFS,
                                 .tick = tick};
-    ret = fill_run(&o, r, service, &e);
+    int ret = fill_run(&o, r, service, e);
+    assert_int_equal(hist_count(service), r->writes);
+    for (unsigned i = 0; i < lanes; i++) {
+        struct err closing;
+
+        queue[i].io->ops->close(queue[i].io);
+        io_buffers_unmap(queue[i].pool, (size_t)BUFS * CHUNK);
+        assert_int_equal(fill_target_close(lane[i].target, false, &closing), 0);
+        rmdir(path[i]);
+    }
+    hist_free(service);
+    return ret;
+}
+
+static int run(unsigned fillers, enum fill_wish (*tick)(void *, uint64_t), struct fill_result *r)
+{
+    struct err e = {0};
+    int ret = run_all(1, fillers, tick, r, &e);
+
     if (ret < 0)
         assert_int_equal(e.class, ERR_FAILED);
-    assert_int_equal(hist_count(service), r->writes);
-    io->ops->close(io);
-    io_buffers_unmap(pool, (size_t)BUFS * CHUNK);
-    hist_free(service);
-    assert_int_equal(fill_target_close(target, false, &e), 0);
-    rmdir(path);
     return ret;
 }
 
@@ -156,12 +176,26 @@ static void test_a_stop_awaits_what_is_in_flight(void **state)
     assert_int_equal(r.complete, submitted == CHUNKS);
 }
 
+/* The error has the target's name, and the stream to the other one has ended, too. */
+static void test_a_failed_target_is_named(void **state)
+{
+    struct fill_result r;
+    struct err e = {0};
+
+    (void)state;
+    fail_at = 1;
+    assert_int_equal(run_all(2, 1, go_on, &r, &e), -EBADF);
+    assert_string_equal(e.where, "first");
+    assert_false(r.complete || r.stopped || r.stuck);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_is_written),
         cmocka_unit_test(test_a_failed_write_ends_it),
         cmocka_unit_test(test_a_stop_awaits_what_is_in_flight),
+        cmocka_unit_test(test_a_failed_target_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
