@@ -585,6 +585,21 @@ static int writer_init(struct writer *w, struct fill *f, unsigned i)
     return 0;
 }
 
+/* stuck: engines may look at writes until the process ends. */
+static void writer_release(struct writer *w, bool stuck)
+{
+    for (unsigned k = 0; k < TALLIES; k++)
+        hist_free(w->tally[k].service);
+    hist_free(w->held.held);
+    hist_free(w->held.freed);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->freed);
+    free(w->fillers);
+    free(w->filled);
+    if (!stuck)
+        free(w->writes);
+}
+
 static void start_writers(struct fill *f)
 {
     int rc = 0;
@@ -681,18 +696,8 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
     r->total_bytes = written_bytes(&f);
     rc = f.failed;
 out:
-    for (unsigned i = 0; f.writers && i < f.threads; i++) {
-        for (unsigned k = 0; k < TALLIES; k++)
-            hist_free(f.writers[i].tally[k].service);
-        hist_free(f.writers[i].held.held);
-        hist_free(f.writers[i].held.freed);
-        pthread_mutex_destroy(&f.writers[i].lock);
-        pthread_cond_destroy(&f.writers[i].freed);
-        free(f.writers[i].fillers);
-        free(f.writers[i].filled);
-        if (!r->stuck) /* engines may look at them until the process ends */
-            free(f.writers[i].writes);
-    }
+    for (unsigned i = 0; f.writers && i < f.threads; i++)
+        writer_release(&f.writers[i], r->stuck);
     free(f.writers);
     free(f.next_unit);
     pthread_cond_destroy(&f.ended);
