@@ -74,12 +74,12 @@ kvstat/report := figure intervals bottleneck figures verdict run_table bounds se
 kvstat/sheet  := sheet text html
 kvstat/screen := lines run runs
 kvstat/draw   := gnuplot run_points run_plot number_plot html page_tables page
-kvstat/mlperf := direct results run_folder compare_runs
+kvstat/mlperf := direct map results run_folder compare_runs
 kvstat/knee   := ladder ladder_report point point_report
 kvstat/answer := answer answer_knee confirm confirm_read conclusion view answer_plot answer_page answer_report
 
 KVPRECOND_FOLDERS := kvprecond
-kvprecond := kvprecond options option_table plan fill_target fill remote_stream lane stream steady witness rounds run_progress report many
+kvprecond := kvprecond options option_table plan fill_target fill remote_stream lane steady witness rounds run_progress report many
 
 # Beside kvreplay: reads the kernel's block events for a user who is not root, where it was given the right to.
 HELPER_FOLDERS := kvreplay/helper

@@ -2,10 +2,14 @@
  * caller's thread watches (progress, ends of rounds, a wish to stop) and adds up what they counted.
  * In each thread buffers go from empty to filled to in flight and back. Filled buffers wait for a
  * free place in the queue, so it stays full: data is made several times faster than a device takes
- * it. */
+ * it. Of a stream, threads of the writer's own make the data. They take an empty buffer and the
+ * next write together, so the first one that has not begun always has a buffer, and writes begin in
+ * the order in which they were taken. */
 #include "kvprecond/fill.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -37,7 +41,9 @@ struct write {
     struct io_req req;
     struct plan_part part;
     struct fill_file *file;
-    bool of_fill; /* else of a round */
+    bool of_fill;              /* else of a round */
+    uint64_t order;            /* among those of its thread */
+    int64_t start_ns, done_ns; /* of the transfer */
     struct write *next;
 };
 
@@ -49,11 +55,19 @@ struct writer {
     pthread_t thread;
     struct io *io;
     struct write *writes;
-    struct write *empty;                /* a stack */
-    struct write *filled, **filled_end; /* in the order of their making */
-    uint64_t unit, at;                  /* the unit being made, and how far */
-    bool in_unit, out_of_units;
     unsigned in_flight;
+    uint64_t begun; /* writes */
+    pthread_t *fillers;
+    unsigned fillers_started;
+    pthread_mutex_t lock;  /* with fillers, of what follows */
+    pthread_cond_t freed;  /* a buffer is empty again, or no unit is left */
+    struct write *empty;   /* a stack */
+    struct write **filled; /* by order % bufs */
+    unsigned filling;      /* buffers that fillers have */
+    uint64_t taken;        /* writes */
+    uint64_t unit, at;     /* the unit being made, and how far */
+    bool in_unit, out_of_units;
+    int64_t data_wait_ns, store_wait_ns;
     atomic_uint_fast64_t bytes;        /* written so far */
     atomic_int_fast64_t counted_to_ns; /* all completions before it are tallied; INT64_MAX: ended */
     struct tally tally[TALLIES];
@@ -82,8 +96,10 @@ struct fill {
     bool filled;              /* the caller has been told */
 };
 
-int fill_hold(const struct gap_list *gaps, struct fill_held *held, int64_t start_ns,
-              int64_t done_ns)
+/* A write from start_ns to done_ns: adds it to held when its thread or the process was away for a
+ * part of it. gaps, held: NULL: nothing is watched. 0 or -ENOMEM. */
+static int fill_hold(const struct gap_list *gaps, struct fill_held *held, int64_t start_ns,
+                     int64_t done_ns)
 {
     int64_t away_ns, stopped_ns, ns = done_ns - start_ns;
 
@@ -129,58 +145,148 @@ static bool next_unit(struct writer *w)
     return w->in_unit;
 }
 
+static void hold(struct writer *w)
+{
+    if (w->fillers)
+        pthread_mutex_lock(&w->lock);
+}
+
+static void release(struct writer *w)
+{
+    if (w->fillers)
+        pthread_mutex_unlock(&w->lock);
+}
+
+/* An empty buffer, with the write that comes next. NULL: one of them is lacking. Held. */
+static struct write *take_write(struct writer *w)
+{
+    struct write *s = w->empty;
+
+    if (!s || !next_unit(w))
+        return NULL;
+    w->empty = s->next;
+    s->order = w->taken++;
+    s->part = plan_part(w->lane->plan, w->unit, w->at);
+    s->of_fill = w->unit < w->lane->plan->units;
+    w->at += s->part.len;
+    w->in_unit = !s->part.last;
+    return s;
+}
+
+static void make_data(const struct write *s)
+{
+    data_fill(s->req.buf, s->part.len, &s->part.id, s->part.first_block);
+}
+
+static struct write **place_of(struct writer *w, uint64_t order)
+{
+    return &w->filled[order % w->fill->o->bufs];
+}
+
 /* Fills empty buffers, for about as long as a completion may wait to be seen. */
 static void make_blocks(struct writer *w)
 {
     uint32_t made = 0;
 
-    while (w->empty && made < FILL_SLICE && next_unit(w)) {
-        struct write *s = w->empty;
+    while (made < FILL_SLICE) {
+        struct write *s = take_write(w);
 
-        w->empty = s->next;
-        s->part = plan_part(w->lane->plan, w->unit, w->at);
-        s->of_fill = w->unit < w->lane->plan->units;
-        data_fill(s->req.buf, s->part.len, &s->part.id, s->part.first_block);
-        w->at += s->part.len;
-        w->in_unit = !s->part.last;
+        if (!s)
+            return;
+        make_data(s);
+        *place_of(w, s->order) = s;
         made += s->part.len;
-        s->next = NULL;
-        *w->filled_end = s;
-        w->filled_end = &s->next;
     }
+}
+
+static void *filler_run(void *arg)
+{
+    struct writer *w = arg;
+    struct gap_loop gaps;
+
+    /* Gaps of a filler lengthen no write; what it waited may leave the target without work. */
+    gap_loop_open(&gaps, w->fill->o->gaps, GAPS_OF_MEMORY, "filler", 0);
+    pthread_mutex_lock(&w->lock);
+    while (!stopping(w) && next_unit(w)) {
+        struct write *s = take_write(w);
+
+        if (!s) {
+            pthread_cond_wait(&w->freed, &w->lock);
+            continue;
+        }
+        w->filling++;
+        pthread_mutex_unlock(&w->lock);
+        make_data(s);
+        pthread_mutex_lock(&w->lock);
+        w->filling--;
+        *place_of(w, s->order) = s;
+        w->io->ops->wake(w->io);
+    }
+    pthread_mutex_unlock(&w->lock);
+    gap_loop_close(&gaps);
+    return NULL;
+}
+
+/* The filled write whose turn it is. NULL: its buffer is not full yet. */
+static struct write *next_filled(struct writer *w)
+{
+    hold(w);
+    struct write **place = place_of(w, w->begun), *s = *place;
+    *place = NULL;
+    w->begun += s != NULL;
+    release(w);
+    return s;
+}
+
+/* Sets the descriptor of the write's file, or the number of its object. */
+static int find_place(struct writer *w, struct write *s, struct err *e)
+{
+    if (w->lane->target)
+        return fill_target_begin(w->lane->target, &s->part, &s->file, &s->req.fd, e);
+    s->req.fd = (int)s->part.file;
+    return s->part.file <= INT_MAX ? 0 : err_set(e, EFBIG, ERR_FAILED, "", "too many objects");
+}
+
+static int submit(struct writer *w, struct write *s, struct err *e)
+{
+    int rc = w->io->ops->submit(w->io, &s->req);
+
+    w->in_flight += rc == 0;
+    return rc < 0 ? err_errno(e, rc, ERR_FAILED, "", "a write could not be queued") : 0;
+}
+
+static void kick(struct writer *w)
+{
+    struct err e = {0};
+    int rc = w->io->ops->kick(w->io);
+
+    if (rc < 0)
+        fill_fail(w->fill, err_errno(&e, rc, ERR_FAILED, "", "writes could not be started"), &e);
 }
 
 static void begin_filled(struct writer *w)
 {
-    const struct fill_opts *o = w->fill->o;
     struct err e = {0};
+    struct write *s;
     bool any = false;
     int rc = 0;
 
-    while (w->filled && w->in_flight < o->depth) {
-        struct write *s = w->filled;
-
-        rc = fill_target_begin(w->lane->target, &s->part, &s->file, &s->req.fd, &e);
+    while (rc == 0 && w->in_flight < w->fill->o->depth && (s = next_filled(w)) != NULL) {
+        rc = find_place(w, s, &e);
         if (rc < 0)
             break;
+        if (w->fill->o->advice == FILL_SEQUENTIAL && s->part.offset == 0)
+            posix_fadvise(s->req.fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+        s->req.call = IO_TRANSFER;
         s->req.offset = s->part.offset;
         s->req.len = s->part.len;
-        rc = w->io->ops->submit(w->io, &s->req);
-        if (rc < 0) {
-            err_errno(&e, rc, ERR_FAILED, "", "a write could not be queued");
-            break;
-        }
-        w->filled = s->next;
-        if (!w->filled)
-            w->filled_end = &w->filled;
-        w->in_flight++;
-        any = true;
+        rc = submit(w, s, &e);
+        any |= rc == 0;
     }
     if (rc < 0)
         fill_fail(w->fill, rc, &e);
-    rc = any ? w->io->ops->kick(w->io) : 0;
-    if (rc < 0)
-        fill_fail(w->fill, err_errno(&e, rc, ERR_FAILED, "", "writes could not be started"), &e);
+    if (any)
+        kick(w);
 }
 
 /* 0; -ENOMEM: the histogram has no memory. */
@@ -204,36 +310,99 @@ static int count_write(struct writer *w, const struct write *s, int64_t now_ns)
         atomic_store(&f->rounds_from_ns, now_ns);
     if (!t->service)
         return 0;
-    int rc = s->of_fill ? fill_hold(f->o->gaps, f->o->held ? &w->held : NULL, s->req.start_ns,
-                                    s->req.done_ns)
-                        : 0;
-    return rc < 0 ? rc : hist_record(t->service, s->req.done_ns - s->req.start_ns);
+    int rc = s->of_fill
+                 ? fill_hold(f->o->gaps, f->o->held ? &w->held : NULL, s->start_ns, s->done_ns)
+                 : 0;
+    return rc < 0 ? rc : hist_record(t->service, s->done_ns - s->start_ns);
 }
 
+/* One step of a write has ended: its transfer, or after it the sync and the drop of its pages. */
 static void end_write(struct writer *w, struct write *s, int64_t now_ns)
 {
+    const enum io_call call = s->req.call;
     struct err e = {0};
     int rc = s->req.result;
 
     w->in_flight--;
+    if (call == IO_TRANSFER) {
+        s->start_ns = s->req.start_ns;
+        s->done_ns = s->req.done_ns;
+    }
     if (rc < 0) {
-        err_errno(&e, rc, ERR_FAILED, w->lane->name,
-                  "write of %u bytes at offset %llu of file %llu", s->part.len,
+        err_errno(&e, rc, ERR_FAILED, w->lane->name, "%s of %u bytes at offset %llu of file %llu",
+                  call == IO_TRANSFER ? "write" : "sync", s->part.len,
                   (unsigned long long)s->part.offset, (unsigned long long)s->part.file);
+    } else if (w->fill->o->advice == FILL_DONTNEED && call != IO_DROP) {
+        s->req.call = call == IO_TRANSFER ? IO_SYNC : IO_DROP;
+        rc = submit(w, s, &e);
+        if (rc == 0) {
+            kick(w);
+            return;
+        }
     } else {
-        rc = fill_target_done(w->lane->target, s->file, s->part.len, &e);
+        rc = w->lane->target ? fill_target_done(w->lane->target, s->file, s->part.len, &e) : 0;
         if (rc == 0 && count_write(w, s, now_ns) < 0)
             rc = err_nomem(&e, "histogram");
     }
     if (rc < 0)
         fill_fail(w->fill, rc, &e);
+    hold(w);
     s->next = w->empty;
     w->empty = s;
+    if (w->fillers)
+        pthread_cond_signal(&w->freed);
+    release(w);
 }
 
+/* More data can be made at once. */
 static bool more_to_make(struct writer *w)
 {
-    return !stopping(w) && w->empty && next_unit(w);
+    return !w->fillers && !stopping(w) && w->empty && next_unit(w);
+}
+
+/* Nothing is left to begin. */
+static bool all_begun(struct writer *w)
+{
+    hold(w);
+    bool all = w->taken == w->begun && !next_unit(w);
+    release(w);
+    return all;
+}
+
+/* Where the time of a wait goes. Fillers change neither state without a completion or a wake, which
+ * ends the wait. */
+static int64_t *waits_for(struct writer *w)
+{
+    hold(w);
+    bool idle = w->filling == 0 && (!w->empty || !next_unit(w));
+    release(w);
+    return w->in_flight == 0 ? &w->data_wait_ns : idle || stopping(w) ? &w->store_wait_ns : NULL;
+}
+
+static void start_fillers(struct writer *w)
+{
+    const unsigned n = w->fill->o->fillers;
+    struct err e = {0};
+    int rc = 0;
+
+    while (w->fillers_started < n && rc == 0) {
+        rc = thread_start(&w->fillers[w->fillers_started], filler_run, w);
+        w->fillers_started += rc == 0;
+    }
+    if (rc < 0)
+        fill_fail(w->fill, thread_refused(&e, rc, "%u threads", n), &e);
+}
+
+static void end_fillers(struct writer *w)
+{
+    hold(w);
+    w->in_unit = false;
+    w->out_of_units = true;
+    if (w->fillers)
+        pthread_cond_broadcast(&w->freed);
+    release(w);
+    for (unsigned i = 0; i < w->fillers_started; i++)
+        pthread_join(w->fillers[i], NULL);
 }
 
 static void *writer_run(void *arg)
@@ -246,22 +415,29 @@ static void *writer_run(void *arg)
 
     gap_loop_open(&w->gaps, f->o->gaps, GAPS_OF_ENGINE, "writer", (unsigned)(w - f->writers));
     turn_ns = clock_now_ns();
-    while (n >= 0 && (w->in_flight > 0 || w->filled || more_to_make(w))) {
-        int64_t now_ns;
+    start_fillers(w);
+    while (n >= 0) {
+        int64_t now_ns, from_ns = 0, *wait = NULL;
 
-        if (!stopping(w))
+        if (!stopping(w) && !w->fillers)
             make_blocks(w);
         if (!stopping(w))
             begin_filled(w);
-        if (w->in_flight == 0 && stopping(w))
+        if (w->in_flight == 0 && (stopping(w) || all_begun(w)))
             break;
-        if (w->in_flight == 0)
+        if (w->in_flight == 0 && !w->fillers)
             continue;
+        if (w->fillers) {
+            wait = waits_for(w);
+            from_ns = clock_now_ns();
+        }
         n = w->io->ops->reap(w->io, done, FILL_BATCH,
                              more_to_make(w) ? 0 : clock_now_ns() + FILL_WAIT_NS);
         if (n == 0 && atomic_load(&f->abandon))
             break;
         now_ns = clock_now_ns();
+        if (wait)
+            *wait += now_ns - from_ns;
         gap_loop_look(&w->gaps, turn_ns, now_ns);
         turn_ns = now_ns;
         for (int i = 0; i < n; i++)
@@ -273,6 +449,7 @@ static void *writer_run(void *arg)
             fill_fail(f, err_errno(&e, n, ERR_FAILED, "", "completions cannot be had"), &e);
         }
     }
+    end_fillers(w);
     gap_loop_close(&w->gaps);
     atomic_store(&w->counted_to_ns, INT64_MAX);
     pthread_mutex_lock(&f->lock);
@@ -383,9 +560,12 @@ static int writer_init(struct writer *w, struct fill *f, unsigned i)
     w->lane = lane;
     w->next_unit = &f->next_unit[i / o->threads];
     w->io = queue->io;
-    w->filled_end = &w->filled;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->freed, NULL);
+    w->fillers = o->fillers ? calloc(o->fillers, sizeof(*w->fillers)) : NULL;
+    w->filled = calloc(o->bufs, sizeof(*w->filled));
     w->writes = calloc(o->bufs, sizeof(*w->writes));
-    if (!w->writes)
+    if (!w->writes || !w->filled || (o->fillers && !w->fillers))
         return -ENOMEM;
     if (o->held && (!(w->held.held = hist_create()) || !(w->held.freed = hist_create())))
         return -ENOMEM;
@@ -403,6 +583,21 @@ static int writer_init(struct writer *w, struct fill *f, unsigned i)
         w->empty = s;
     }
     return 0;
+}
+
+/* stuck: engines may look at writes until the process ends. */
+static void writer_release(struct writer *w, bool stuck)
+{
+    for (unsigned k = 0; k < TALLIES; k++)
+        hist_free(w->tally[k].service);
+    hist_free(w->held.held);
+    hist_free(w->held.freed);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->freed);
+    free(w->fillers);
+    free(w->filled);
+    if (!stuck)
+        free(w->writes);
 }
 
 static void start_writers(struct fill *f)
@@ -487,8 +682,11 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
     watch_writers(&f);
     for (unsigned i = 0; i < f.started; i++)
         pthread_join(f.writers[i].thread, NULL);
-    for (unsigned i = 0; i < f.started; i++)
+    for (unsigned i = 0; i < f.started; i++) {
         r->stuck |= f.writers[i].in_flight > 0;
+        r->data_wait_ns += f.writers[i].data_wait_ns;
+        r->store_wait_ns += f.writers[i].store_wait_ns;
+    }
     if (gather(&f, TALLY_FILL, &span, service, &last_ns) < 0 || gather_lanes(&f, start_ns) < 0)
         fill_fail(&f, err_nomem(&late, "histogram"), &late);
     r->bytes = span.bytes;
@@ -498,14 +696,8 @@ int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *serv
     r->total_bytes = written_bytes(&f);
     rc = f.failed;
 out:
-    for (unsigned i = 0; f.writers && i < f.threads; i++) {
-        for (unsigned k = 0; k < TALLIES; k++)
-            hist_free(f.writers[i].tally[k].service);
-        hist_free(f.writers[i].held.held);
-        hist_free(f.writers[i].held.freed);
-        if (!r->stuck) /* engines may look at them until the process ends */
-            free(f.writers[i].writes);
-    }
+    for (unsigned i = 0; f.writers && i < f.threads; i++)
+        writer_release(&f.writers[i], r->stuck);
     free(f.writers);
     free(f.next_unit);
     pthread_cond_destroy(&f.ended);

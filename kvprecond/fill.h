@@ -1,5 +1,7 @@
 /* A fill: writes the units of each target's plan with several threads, each with a full queue at
- * the device, and then writes on in rounds of equal time if asked to. */
+ * the device, and then writes on in rounds of equal time if asked to. A stream is a fill of large
+ * objects, one after the other, through a fixed pool of buffers, as a checkpoint writer does: other
+ * threads than the writer's fill them. */
 #ifndef KVPRECOND_FILL_H
 #define KVPRECOND_FILL_H
 
@@ -40,11 +42,19 @@ enum fill_wish {
     FILL_ABANDON /* await them for a moment only */
 };
 
+/* Advice to the kernel about the page cache, in the order of the choices of --config fadvise. */
+enum fill_advice {
+    FILL_NO_ADVICE,
+    FILL_SEQUENTIAL, /* POSIX_FADV_SEQUENTIAL as an object begins */
+    FILL_DONTNEED    /* each write is made durable and its pages are dropped, and has its buffer
+                        until then: no more than the buffers lie in the page cache */
+};
+
 /* One target of a fill. */
 struct fill_lane {
     /* in */
     const struct plan *plan;
-    struct fill_target *target; /* ready for plan */
+    struct fill_target *target; /* ready for plan; NULL: the engine has objects in place of files */
     const struct fill_queue *queues;
     const char *name;     /* of the target, for errors; "" */
     int node;             /* NUMA node of its threads; negative: any */
@@ -60,6 +70,8 @@ struct fill_opts {
     unsigned threads; /* of each lane: number of its queues */
     unsigned bufs;    /* of each queue */
     unsigned depth;   /* writes in flight of each queue; the other bufs are filled ahead */
+    unsigned fillers; /* threads that make the data of each queue; 0: its own does */
+    enum fill_advice advice;
     /* Above 0: the same writes go on after the fill. Each span of this length is a round, until
      * round returns true, STEADY_ROUNDS at most. */
     int64_t round_ns;
@@ -80,8 +92,11 @@ struct fill_result {
     uint64_t bytes, writes; /* of the fill: completed */
     uint64_t total_bytes;   /* with the rounds and what fell between them */
     int64_t elapsed_ns;     /* of the fill: from the first write to its last completion */
-    bool complete;          /* the whole fill was written */
-    bool stopped;           /* by tick */
+    /* With fillers: nothing was full and nothing in flight, so the target had no work; no buffer
+     * was left to fill, or no data to make, so only the target worked. */
+    int64_t data_wait_ns, store_wait_ns;
+    bool complete; /* the whole fill was written */
+    bool stopped;  /* by tick */
     bool stuck; /* abandoned writes are still in flight: queues and target must stay as they are */
 };
 
@@ -89,11 +104,6 @@ struct fill_result {
  * class ERR_FAILED when a write failed: no more are begun, and those in flight are awaited. *r is
  * filled in every case. */
 int fill_run(const struct fill_opts *o, struct fill_result *r, struct hist *service, struct err *e);
-
-/* A write from start_ns to done_ns: adds it to held when its thread or the process was away for a
- * part of it. gaps, held: NULL: nothing is watched. 0 or -ENOMEM. */
-int fill_hold(const struct gap_list *gaps, struct fill_held *held, int64_t start_ns,
-              int64_t done_ns);
 
 /* Buffers for a queue that keeps depth writes of write_bytes in flight while others are filled. */
 unsigned fill_buffers(unsigned depth, uint32_t write_bytes);

@@ -2,8 +2,6 @@
  * through options, plan, fill_target, fill, rounds and report, in that order. This file opens and
  * closes what one run holds. */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +17,6 @@
 #include "kvprecond/report.h"
 #include "kvprecond/rounds.h"
 #include "kvprecond/run_progress.h"
-#include "kvprecond/stream.h"
 #include "kvprecond/witness.h"
 #include "lib/base/clock.h"
 #include "lib/base/descriptors.h"
@@ -36,8 +33,8 @@ struct run {
     struct options o;
     const struct opt_parser *parser; /* of the options */
     struct ranks *ranks;
-    int64_t listen_ns;   /* when to look next whether another rank has ended the run */
-    atomic_bool told_to; /* it has */
+    int64_t listen_ns; /* when to look next whether another rank has ended the run */
+    bool told_to;      /* it has */
     struct report report;
     struct lane *lanes;          /* report.lane_count of them */
     struct claim_others *others; /* on the file system of each */
@@ -183,9 +180,7 @@ static int purge(struct run *r, struct lane *l, struct err *e)
 
 static enum fill_wish wish(struct run *r)
 {
-    return stop_abandons()                           ? FILL_ABANDON
-           : stop_asks() || atomic_load(&r->told_to) ? FILL_STOP
-                                                     : FILL_GO_ON;
+    return stop_abandons() ? FILL_ABANDON : stop_asks() || r->told_to ? FILL_STOP : FILL_GO_ON;
 }
 
 /* The caller's thread. */
@@ -199,7 +194,7 @@ static enum fill_wish tick(void *ctx, uint64_t written)
     if (now_ns >= r->listen_ns) {
         r->listen_ns = now_ns + UNITS_NS_PER_S / 4;
         if (ranks_stopped(r->ranks, &by))
-            atomic_store(&r->told_to, true);
+            r->told_to = true;
     }
     return wish(r);
 }
@@ -232,126 +227,6 @@ static bool end_round(void *ctx, const struct fill_span *span)
     return steady;
 }
 
-/* One of several streams at a time. */
-struct streaming {
-    struct run *run;
-    struct lane *lane;
-    pthread_t thread;
-    atomic_uint_fast64_t written;
-    struct streaming *all; /* the first of them */
-    struct stream_result result;
-    struct fill_held held;
-    struct err e;
-    int rc;
-};
-
-/* The first one's thread is the caller's, and shows progress. */
-static enum fill_wish stream_tick(void *ctx, uint64_t written)
-{
-    struct streaming *s = ctx;
-    uint64_t sum = 0;
-
-    atomic_store(&s->written, written);
-    if (s != s->all)
-        return wish(s->run);
-    for (unsigned i = 0; i < s->run->report.lane_count; i++)
-        sum += atomic_load(&s->all[i].written);
-    return tick(s->run, sum);
-}
-
-static void *stream_main(void *arg)
-{
-    struct streaming *s = arg;
-    const struct lane *l = s->lane;
-    const struct stream_opts o = {.plan = &l->plan,
-                                  .target = l->target,
-                                  .queue = l->queues[0],
-                                  .bufs = l->bufs,
-                                  .fillers = (unsigned)s->run->o.threads,
-                                  .depth = l->depth,
-                                  .advice = s->run->o.advice,
-                                  .gaps = s->run->witness.gaps,
-                                  .held = &s->held,
-                                  .tick = stream_tick,
-                                  .ctx = s};
-
-    s->rc = stream_run(&o, &s->result, l->service, &s->e);
-    if (l->remote && !s->result.fill.stuck) {
-        remote_stream_finish(l->remote);
-        const char *said = remote_stream_said(l->remote);
-        if (s->rc < 0 && said[0])
-            err_set(&s->e, -s->rc, ERR_FAILED, l->at->path, "%s", said);
-    }
-    return NULL;
-}
-
-/* Adds what a stream came to. */
-static int add_stream(struct run *r, const struct streaming *s, struct err *e)
-{
-    const struct fill_result *one = &s->result.fill;
-    struct fill_result *all = &r->report.fill;
-    struct lane *l = s->lane;
-
-    l->bytes = one->bytes;
-    l->writes = one->writes;
-    l->elapsed_ns = one->elapsed_ns;
-    all->bytes += one->bytes;
-    all->writes += one->writes;
-    all->total_bytes += one->total_bytes;
-    all->elapsed_ns = one->elapsed_ns > all->elapsed_ns ? one->elapsed_ns : all->elapsed_ns;
-    all->complete &= one->complete;
-    all->stopped |= one->stopped;
-    all->stuck |= one->stuck;
-    r->report.data_wait_ns += s->result.data_wait_ns;
-    r->report.store_wait_ns += s->result.store_wait_ns;
-    if (s->rc < 0 && e)
-        *e = s->e;
-    if (s->rc == 0 && (hist_merge(r->service, l->service) < 0 ||
-                       hist_merge(r->report.held.held, s->held.held) < 0 ||
-                       hist_merge(r->report.held.freed, s->held.freed) < 0))
-        return err_nomem(e, "histogram");
-    return s->rc;
-}
-
-/* A stream to each target, all at the same time. */
-static int stream(struct run *r, struct err *e)
-{
-    const unsigned n = r->report.lane_count;
-    struct streaming *all = calloc(n, sizeof(*all));
-    int first = 0;
-
-    if (!all)
-        return err_nomem(e, "streams");
-    r->report.fill.complete = true;
-    for (unsigned i = 0; i < n; i++) {
-        all[i].run = r;
-        all[i].lane = &r->lanes[i];
-        all[i].all = all;
-        all[i].held = (struct fill_held){hist_create(), hist_create()};
-        if (!all[i].held.held || !all[i].held.freed)
-            first = err_nomem(e, "histogram");
-    }
-    unsigned started = 1;
-    while (started < n && first == 0) {
-        first = thread_start(&all[started].thread, stream_main, &all[started]);
-        started += first == 0;
-    }
-    if (first == 0)
-        stream_main(&all[0]);
-    else
-        thread_refused(e, first, "%u threads", n);
-    for (unsigned i = 1; i < started; i++)
-        pthread_join(all[i].thread, NULL);
-    for (unsigned i = 0; i < n; i++) {
-        int rc = add_stream(r, &all[i], first ? NULL : e);
-        first = first ? first : rc;
-        hist_free(all[i].held.held);
-        hist_free(all[i].held.freed);
-    }
-    free(all);
-    return first;
-}
-
 /* Writes all targets with the threads of each. */
 static int fill_all(struct run *r, struct err *e)
 {
@@ -373,6 +248,8 @@ static int fill_all(struct run *r, struct err *e)
                                 .threads = r->lanes[0].queue_count,
                                 .bufs = r->lanes[0].bufs,
                                 .depth = r->report.depth,
+                                .fillers = r->o.mode == PLAN_STREAM ? (unsigned)r->o.threads : 0,
+                                .advice = r->o.advice,
                                 .round_ns = r->o.until_steady ? r->o.round_ns : 0,
                                 .gaps = r->witness.gaps,
                                 .held = &r->report.held,
@@ -381,6 +258,12 @@ static int fill_all(struct run *r, struct err *e)
                                 .tick = tick,
                                 .ctx = r};
     rc = fill_run(&o, &r->report.fill, r->service, e);
+    if (r->o.remote && !r->report.fill.stuck) {
+        remote_stream_finish(r->lanes[0].remote);
+        const char *said = remote_stream_said(r->lanes[0].remote);
+        if (rc < 0 && said[0])
+            err_set(e, -rc, ERR_FAILED, r->lanes[0].at->path, "%s", said);
+    }
     for (unsigned i = 0; i < n; i++) {
         r->lanes[i].bytes = lanes[i].bytes;
         r->lanes[i].writes = lanes[i].writes;
@@ -415,7 +298,7 @@ static int fill(struct run *r, struct err *e)
     r->progress_line.round_ns = r->o.until_steady ? r->o.round_ns : 0;
     r->progress_line.begun_ns = r->progress_line.shown_ns = clock_now_ns();
     begin_watching(r);
-    rc = r->o.mode == PLAN_STREAM ? stream(r, e) : fill_all(r, e);
+    rc = fill_all(r, e);
     if (!r->filled)
         witness_end(&r->witness, &r->report.disturbance, &r->report.facts);
     r->report.cpu_ns = clock_process_cpu_ns() - cpu_ns;
@@ -423,7 +306,7 @@ static int fill(struct run *r, struct err *e)
     if (rc < 0)
         r->report.why_short = errno_name(rc);
     else if (r->report.fill.stopped)
-        r->report.why_short = atomic_load(&r->told_to) ? "another rank" : stop_signal_name();
+        r->report.why_short = r->told_to ? "another rank" : stop_signal_name();
     return rc;
 }
 

@@ -1,5 +1,4 @@
-/* Opens and closes one target of a run. What is written there and when is fill.c's and stream.c's.
- */
+/* Opens and closes one target of a run. What is written there and when is fill.c's. */
 #include "kvprecond/lane.h"
 
 #include <errno.h>

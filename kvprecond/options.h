@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvprecond/fill.h"
 #include "kvprecond/plan.h"
 #include "kvprecond/rounds.h"
-#include "kvprecond/stream.h"
 #include "lib/base/err.h"
 #include "lib/base/hash.h"
 #include "lib/base/notes.h"
@@ -46,7 +46,7 @@ struct options {
     uint64_t block_bytes, file_bytes, iodepth, threads, seed;
     uint64_t buffers, chunk_bytes; /* of --mode stream, whose block_bytes are a chunk's */
     bool buffered;
-    enum stream_advice advice;
+    enum fill_advice advice;
     const char *model_id, *kv_dtype;
     struct opt_list config; /* files and settings */
     bool force_model;

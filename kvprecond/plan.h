@@ -13,7 +13,7 @@ enum plan_mode {
     PLAN_SEQUENTIAL, /* from the first byte to the last */
     PLAN_RANDOM,     /* every write once, in random order */
     PLAN_KV,         /* objects of one size, each from its first byte to its last */
-    PLAN_STREAM      /* as PLAN_SEQUENTIAL, in large chunks; stream.c writes it */
+    PLAN_STREAM      /* as PLAN_SEQUENTIAL, in large chunks */
 };
 
 /* All sizes in bytes and multiples of DATA_BLOCK. write_bytes and file_bytes are above 0. */

@@ -1,4 +1,4 @@
-/* Between stream.c and an engine of lib/remote. An object is one write operation, whose source
+/* Between fill.c and an engine of lib/remote. An object is one write operation, whose source
  * hands out the chunks as they are submitted; the engine stores each as a part. The last chunk of
  * an object ends when the object is whole. The writer's thread submits and reaps, the engine's
  * takes and gives. */

@@ -1,5 +1,5 @@
 /* A stream to a remote store: the same chunks in the same buffers, as objects of a tier. To
- * stream.c it looks like an I/O engine whose descriptors are numbers of objects. */
+ * fill.c it looks like an I/O engine whose descriptors are numbers of objects. */
 #ifndef KVPRECOND_REMOTE_STREAM_H
 #define KVPRECOND_REMOTE_STREAM_H
 

@@ -67,7 +67,7 @@ static const char *mode_name(const struct report *r)
 static const char *advice_name(const struct report *r)
 {
     static const char *const names[] = {
-        [STREAM_NONE] = "none", [STREAM_SEQUENTIAL] = "sequential", [STREAM_DONTNEED] = "dontneed"};
+        [FILL_NO_ADVICE] = "none", [FILL_SEQUENTIAL] = "sequential", [FILL_DONTNEED] = "dontneed"};
 
     return names[r->o->advice];
 }
@@ -294,8 +294,8 @@ static void text_stream(const struct report *r, FILE *out)
     if (r->o->mode != PLAN_STREAM)
         return;
     fprintf(out, "  waited      %s for data, %s for the store\n",
-            units_format_duration(a, sizeof(a), (double)r->data_wait_ns),
-            units_format_duration(b, sizeof(b), (double)r->store_wait_ns));
+            units_format_duration(a, sizeof(a), (double)r->fill.data_wait_ns),
+            units_format_duration(b, sizeof(b), (double)r->fill.store_wait_ns));
     fprintf(out, "  memory      %s at most, page cache afterwards %s",
             units_format_bytes(a, sizeof(a), (double)r->peak_bytes),
             r->cached_known ? units_format_bytes(b, sizeof(b), (double)r->cached_bytes)
@@ -500,8 +500,8 @@ static void json_stream(struct jsonout *j, const struct report *r)
     jsonout_object(j, "stream");
     jsonout_u64(j, "buffers", r->o->buffers);
     jsonout_text_value(j, "fadvise", r->o->buffered ? advice_name(r) : NULL);
-    jsonout_f64(j, "waited_for_data_s", (double)r->data_wait_ns / 1e9);
-    jsonout_f64(j, "waited_for_store_s", (double)r->store_wait_ns / 1e9);
+    jsonout_f64(j, "waited_for_data_s", (double)r->fill.data_wait_ns / 1e9);
+    jsonout_f64(j, "waited_for_store_s", (double)r->fill.store_wait_ns / 1e9);
     jsonout_u64(j, "peak_memory_bytes", r->peak_bytes);
     jsonout_u64_if(j, "page_cache_bytes", r->cached_known, r->cached_bytes);
     jsonout_end(j);

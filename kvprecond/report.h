@@ -44,7 +44,6 @@ struct report {
     const char *why_short;       /* "ENOSPC", "SIGINT"; NULL: it ended by itself */
     bool kept;
     /* Only with --mode stream: */
-    int64_t data_wait_ns, store_wait_ns;
     uint64_t peak_bytes; /* of the process in memory */
     uint64_t cached_bytes;
     bool cached_known;

@@ -9,182 +9,80 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvstat/report/reference.h"
-#include "lib/base/units.h"
+#include "kvstat/mlperf/results.h"
+#include "kvstat/mlperf/run_folder.h"
 #include "lib/json/jsonin.h"
 #include "lib/trace/frame.h"
 #include "lib/trace/trace.h"
 
 #define DOCUMENT_BYTES_MAX ((size_t)256 << 20)
 
-/* A figure, the member that it is, and the factor to the figure's unit. The first row whose member
- * is there counts. */
-struct same {
-    struct figure_id id;
-    const char *member;
-    double factor;
-};
-#define FIGURE(of, is)                                                                             \
-    {                                                                                              \
-        .scope = of, .what = is                                                                    \
-    }
-#define TIMES(is, s)                                                                               \
-    {                                                                                              \
-        .scope = FIGURE_OF_REQUESTS, .what = is, .statistic = s                                    \
-    }
-#define STORAGE(to, is, s)                                                                         \
-    {                                                                                              \
-        .scope = FIGURE_OF_DIRECTION, .what = is, .statistic = s, .by = GROUPS_TIER | GROUPS_OP,   \
-        .tier = TRACE_STORAGE, .op = to                                                            \
-    }
-#define TOKENS FIGURE(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS)
-#define RATE   FIGURE(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS_PER_S)
-#define HITS   FIGURE(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE)
-#define HITS_TURNS                                                                                 \
-    {                                                                                              \
-        .scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE, .by = GROUPS_CLASS,                   \
-        .class = TRACE_MULTI_TURN                                                                  \
-    }
-#define ELAPSED FIGURE(FIGURE_OF_RUN, FIGURE_ELAPSED)
-#define COUNT   FIGURE(FIGURE_OF_REQUESTS, FIGURE_REQUESTS)
-
-/* kv-cache.py's results, mid-2026: `gb` and `gbps` there are powers of two. Files of January 2026
- * call the storage tier nvme, those before it have decode_bytes_read_gb. */
-static const struct same of_mlperf[] = {
-    {ELAPSED, "summary.elapsed_time", 1},
-    {TOKENS, "summary.total_tokens", 1},
-    {RATE, "summary.avg_throughput_tokens_per_sec", 1},
-    {FIGURE(FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S),
-     "summary.storage_throughput_tokens_per_sec", 1},
-    {FIGURE(FIGURE_OF_STORAGE_TIME, FIGURE_BUSY), "summary.total_storage_io_time", 1},
-    {FIGURE(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ), "summary.cache_stats.total_read_gb",
-     (double)UNITS_GIB},
-    {FIGURE(FIGURE_OF_THROUGHPUT, FIGURE_DECODE_BYTES_READ),
-     "summary.cache_stats.decode_bytes_read_gb", (double)UNITS_GIB},
-    {HITS, "summary.cache_stats.cache_hit_rate", 1},
-    {HITS_TURNS, "summary.multi_turn_stats.hit_rate", 1},
-    {FIGURE(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO), "summary.cache_stats.read_write_ratio", 1},
-    {{.scope = FIGURE_OF_CACHE_TIER,
-      .what = FIGURE_FINAL_OBJECTS,
-      .by = GROUPS_TIER,
-      .tier = TRACE_STORAGE},
-     "summary.cache_stats.storage_entries",
-     1},
-    {{.scope = FIGURE_OF_CACHE_TIER,
-      .what = FIGURE_FINAL_OBJECTS,
-      .by = GROUPS_TIER,
-      .tier = TRACE_STORAGE},
-     "summary.cache_stats.nvme_entries",
-     1},
-    {COUNT, "summary.total_requests", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "summary.end_to_end_latency_ms.mean", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P50), "summary.end_to_end_latency_ms.p50", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P95), "summary.end_to_end_latency_ms.p95", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P99), "summary.end_to_end_latency_ms.p99", 1},
-    {TIMES(FIGURE_STORAGE, FIGURE_MEAN), "summary.storage_io_latency_ms.mean", 1},
-    {TIMES(FIGURE_STORAGE, FIGURE_P95), "summary.storage_io_latency_ms.p95", 1},
-    {STORAGE(TRACE_READ, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
-     "summary.cache_stats.tier_storage_read_bandwidth_gbps", 1},
-    {STORAGE(TRACE_READ, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.storage_read_p95_ms",
-     1e3},
-    {STORAGE(TRACE_READ, FIGURE_DEVICE, FIGURE_P95),
-     "summary.cache_stats.storage_read_device_p95_ms", 1e3},
-    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
-     "summary.cache_stats.tier_storage_write_bandwidth_gbps", 1},
-    {STORAGE(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.storage_write_p95_ms",
-     1e3},
-    {STORAGE(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95),
-     "summary.cache_stats.storage_write_device_p95_ms", 1e3},
-    {STORAGE(TRACE_READ, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
-     "summary.cache_stats.tier_nvme_read_bandwidth_gbps", 1},
-    {STORAGE(TRACE_READ, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.nvme_read_p95_ms", 1e3},
-    {STORAGE(TRACE_READ, FIGURE_DEVICE, FIGURE_P95), "summary.cache_stats.nvme_read_device_p95_ms",
-     1e3},
-    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
-     "summary.cache_stats.tier_nvme_write_bandwidth_gbps", 1},
-    {STORAGE(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95), "summary.cache_stats.nvme_write_p95_ms",
-     1e3},
-    {STORAGE(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95),
-     "summary.cache_stats.nvme_write_device_p95_ms", 1e3},
-    {.member = NULL}};
-
-/* One option in the summary of a whole run; each of its versions has other P95s. */
-static const struct same of_option[] = {
-    {RATE, "aggregated_avg_throughput_tokens_per_sec", 1},
-    {FIGURE(FIGURE_OF_STORAGE_TIME, FIGURE_GENERATED_TOKENS_PER_S),
-     "aggregated_storage_throughput_tokens_per_sec", 1},
-    {TIMES(FIGURE_STORAGE, FIGURE_P95), "aggregated_p95_latency_ms", 1},
-    {STORAGE(TRACE_READ, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE), "aggregated_read_bandwidth_gbps",
-     1},
-    {STORAGE(TRACE_READ, FIGURE_SERVICE, FIGURE_P95), "aggregated_storage_read_p95_ms", 1e3},
-    {STORAGE(TRACE_READ, FIGURE_DEVICE, FIGURE_P95), "aggregated_device_read_p95_ms", 1e3},
-    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_ELAPSED_S, FIGURE_VALUE),
-     "aggregated_write_bandwidth_gbps", 1},
-    {STORAGE(TRACE_WRITE, FIGURE_DEVICE, FIGURE_P95), "aggregated_device_write_p95_ms", 1e3},
-    {.member = NULL}};
-
 /* `vllm bench throughput`: its tokens are those of prompts and answers together. */
-static const struct same of_throughput[] = {{ELAPSED, "elapsed_time", 1},
-                                            {COUNT, "num_requests", 1},
-                                            {REFERENCE_REQUESTS_PER_S, "requests_per_second", 1},
-                                            {REFERENCE_ALL_TOKENS_PER_S, "tokens_per_second", 1},
-                                            {.member = NULL}};
+static const struct map_row of_throughput[] = {
+    {"elapsed_time", "elapsed_s", .unit = 1},
+    {"num_requests", "requests.count", .unit = 1},
+    {"requests_per_second", "requests_per_second", .unit = 1},
+    {"tokens_per_second", "tokens_per_second", .unit = 1},
+    {.name = NULL}};
 
 /* Figures of the benchmark's comparison with LMCache: tokens are the generated ones. */
-static const struct same of_lmcache[] = {{ELAPSED, "elapsed_time", 1},
-                                         {COUNT, "num_prompts", 1},
-                                         {TOKENS, "total_tokens", 1},
-                                         {RATE, "tokens_per_second", 1},
-                                         {REFERENCE_REQUESTS_PER_S, "requests_per_second", 1},
-                                         {.member = NULL}};
+static const struct map_row of_lmcache[] = {
+    {"elapsed_time", "elapsed_s", .unit = 1},
+    {"num_prompts", "requests.count", .unit = 1},
+    {"total_tokens", "throughput.wall.generated_tokens", .unit = 1},
+    {"tokens_per_second", "throughput.wall.generated_tokens_per_s", .unit = 1},
+    {"requests_per_second", "requests_per_second", .unit = 1},
+    {.name = NULL}};
 
 /* One seed of a measured run of that benchmark in trace mode. */
-static const struct same of_sample[] = {
-    {FIGURE(FIGURE_OF_RUN, FIGURE_ROWS), "rows", 1},
-    {TOKENS, "tokens_generated", 1},
-    {HITS, "cache_hit_rate", 1},
-    {HITS_TURNS, "multi_turn_hit_rate", 1},
-    {COUNT, "requests_completed", 1},
-    {FIGURE(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN), "prefill_write_tokens.mean", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "end_to_end_ms.mean", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P50), "end_to_end_ms.p50", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P95), "end_to_end_ms.p95", 1},
-    {.member = NULL}};
+static const struct map_row of_sample[] = {
+    {"rows", "rows", .unit = 1},
+    {"tokens_generated", "throughput.wall.generated_tokens", .unit = 1},
+    {"cache_hit_rate", "cache.lookups.all.hit_rate", .unit = 1},
+    {"multi_turn_hit_rate", "cache.lookups.multi_turn.hit_rate", .unit = 1},
+    {"requests_completed", "requests.count", .unit = 1},
+    {"prefill_write_tokens.mean", "requests.context_tokens_mean", .unit = 1},
+    {"end_to_end_ms.mean", "requests.end_to_end_ms.mean", .unit = 1},
+    {"end_to_end_ms.p50", "requests.end_to_end_ms.p50", .unit = 1},
+    {"end_to_end_ms.p95", "requests.end_to_end_ms.p95", .unit = 1},
+    {.name = NULL}};
 
 /* vLLM's `bench serve` (benchmark_serving.py) and SGLang's bench_serving.py, which has other names
  * for end-to-end latency. */
-static const struct same of_engine[] = {
-    {ELAPSED, "duration", 1},
-    {TOKENS, "total_output_tokens", 1},
-    {RATE, "output_throughput", 1},
-    {COUNT, "completed", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "mean_e2el_ms", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_MEAN), "mean_e2e_latency_ms", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P50), "median_e2el_ms", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P50), "median_e2e_latency_ms", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P95), "p95_e2el_ms", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P95), "p95_e2e_latency_ms", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P99), "p99_e2el_ms", 1},
-    {TIMES(FIGURE_END_TO_END, FIGURE_P99), "p99_e2e_latency_ms", 1},
-    {.member = NULL}};
+static const struct map_row of_engine[] = {
+    {"duration", "elapsed_s", .unit = 1},
+    {"total_output_tokens", "throughput.wall.generated_tokens", .unit = 1},
+    {"output_throughput", "throughput.wall.generated_tokens_per_s", .unit = 1},
+    {"completed", "requests.count", .unit = 1},
+    {"mean_e2el_ms", "requests.end_to_end_ms.mean", .unit = 1},
+    {"mean_e2e_latency_ms", "requests.end_to_end_ms.mean", .unit = 1},
+    {"median_e2el_ms", "requests.end_to_end_ms.p50", .unit = 1},
+    {"median_e2e_latency_ms", "requests.end_to_end_ms.p50", .unit = 1},
+    {"p95_e2el_ms", "requests.end_to_end_ms.p95", .unit = 1},
+    {"p95_e2e_latency_ms", "requests.end_to_end_ms.p95", .unit = 1},
+    {"p99_e2el_ms", "requests.end_to_end_ms.p99", .unit = 1},
+    {"p99_e2e_latency_ms", "requests.end_to_end_ms.p99", .unit = 1},
+    {.name = NULL}};
 
-static const struct same of_kvgen[] = {{ELAPSED, "trace.simulated_s", 1},
-                                       {HITS, "lookups.all.hit_rate", 1},
-                                       {HITS_TURNS, "lookups.multi_turn.hit_rate", 1},
-                                       {COUNT, "requests.served", 1},
-                                       {.member = NULL}};
+static const struct map_row of_kvgen[] = {
+    {"trace.simulated_s", "elapsed_s", .unit = 1},
+    {"lookups.all.hit_rate", "cache.lookups.all.hit_rate", .unit = 1},
+    {"lookups.multi_turn.hit_rate", "cache.lookups.multi_turn.hit_rate", .unit = 1},
+    {"requests.served", "requests.count", .unit = 1},
+    {.name = NULL}};
 
-static const struct same of_kvprecond[] = {
-    {STORAGE(TRACE_WRITE, FIGURE_GIB_PER_S, FIGURE_VALUE), "gib_per_s", 1},
-    {STORAGE(TRACE_WRITE, FIGURE_SERVICE, FIGURE_P95), "service_us.p95", 1},
-    {.member = NULL}};
+static const struct map_row of_kvprecond[] = {
+    {"gib_per_s", "tiers.Tier-2.write.gib_per_s", .unit = 1},
+    {"service_us.p95", "tiers.Tier-2.write.service_us.p95", .unit = 1},
+    {.name = NULL}};
 
 /* A document being read. After an error nothing more is put. */
 struct reading {
     const struct document_sink *sink;
     char name[320]; /* of the run */
     int rc;
-    char path[FIGURE_NAME]; /* of the member being visited */
+    char path[FIGURE_NAME];  /* of the member being visited */
+    double tokens, requests; /* of a run that a map reads; NAN: not told */
 };
 
 static void put(struct reading *r, const struct figure *f)
@@ -229,10 +127,25 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : NAN;
 }
 
-static void put_same(struct reading *r, const struct jsonin_v *v, const struct same *table)
+/* The sink, which remembers what means are made of. */
+static int take_figure(void *reading, const struct figure *f)
 {
-    for (; table->member; table++)
-        put_number(r, table->id, number(v, table->member) * table->factor);
+    const struct figure_id tokens = figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS);
+    const struct figure_id requests = figure_id(FIGURE_OF_REQUESTS, FIGURE_REQUESTS);
+    struct reading *r = reading;
+    if (figure_id_compare(&f->id, &tokens) == 0)
+        r->tokens = f->number;
+    if (figure_id_compare(&f->id, &requests) == 0)
+        r->requests = f->number;
+    put(r, f);
+    return r->rc;
+}
+
+static void put_mapped(struct reading *r, const struct jsonin_v *v, const struct map_row *map)
+{
+    r->tokens = r->requests = NAN;
+    if (r->rc == 0)
+        r->rc = map_read(map, v, take_figure, r);
 }
 
 static void put_token_means(struct reading *r, double context, double generated, double requests)
@@ -410,29 +323,27 @@ static void read_samples(struct reading *r, const struct jsonin_v *root)
         const char *seed = NULL;
         const struct jsonin_v *v = jsonin_member(seeds, i, &seed);
         const struct jsonin_v *bytes = jsonin_get(v, "bytes_by_op_tier_phase");
-        double generated = number(v, "tokens_generated");
         if (!seed)
             break;
         snprintf(r->name + len, sizeof(r->name) - len, " seed %s", seed);
         begin_run(r, "mlperf");
         put_number(r, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED), seconds);
-        put_same(r, v, of_sample);
-        put_rate(r, generated, seconds);
+        put_mapped(r, v, of_sample);
+        put_rate(r, r->tokens, seconds);
         put_number(r, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
                    ratio(sum_of(bytes, "Read"), sum_of(bytes, "Write")));
-        put_token_means(r, NAN, generated, number(v, "requests_completed"));
+        put_token_means(r, NAN, r->tokens, r->requests);
         end_run(r);
     }
 }
 
-/* Files that kvstat wrote tell whether the replay was valid. */
-static void put_valid(struct reading *r, const struct jsonin_v *v)
+/* A file of the MLPerf benchmark, or an option of its run. */
+static void read_mlperf(struct reading *r, const struct map_row *map, const struct jsonin_v *v)
 {
-    bool valid;
-    if (jsonin_bool(jsonin_get(v, "valid"), &valid) == 0)
-        put(r, &(struct figure){.id = figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID),
-                                .form = FIGURE_FORM_TRUTH,
-                                .truth = valid});
+    begin_run(r, "mlperf");
+    put_mapped(r, v, map);
+    put_token_means(r, NAN, r->tokens, r->requests);
+    end_run(r);
 }
 
 /* Each option is a run: "DIR/summary option 1". */
@@ -449,9 +360,7 @@ static void read_options(struct reading *r, const struct jsonin_v *root)
         if (!number)
             break;
         snprintf(r->name + len, sizeof(r->name) - len, " option %s", number);
-        begin_run(r, "mlperf");
-        put_same(r, v, of_option);
-        end_run(r);
+        read_mlperf(r, mlperf_option_map, v);
     }
 }
 
@@ -485,8 +394,8 @@ static void read_requests(struct reading *r, const struct jsonin_v *root)
             last = m == TIME ? fmax(last, n) : last;
         }
     begin_run(r, "requests");
-    put_number(r, (struct figure_id)COUNT, (double)jsonin_count(root));
-    put_number(r, (struct figure_id)HITS, ratio(sum[HIT], known[HIT]));
+    put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_REQUESTS), (double)jsonin_count(root));
+    put_number(r, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE), ratio(sum[HIT], known[HIT]));
     put_number(r, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
                ratio(sum[READ], sum[WRITTEN]));
     put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN),
@@ -526,7 +435,7 @@ static void put_kvgen(struct reading *r, const struct jsonin_v *v)
     /* The summary counts tokens when a request is done, a trace when its generation begins. */
     bool all_done = number(v, "requests.completed") == number(v, "requests.served");
     double generated = all_done ? number(v, "requests.generated_tokens") : NAN;
-    put_same(r, v, of_kvgen);
+    put_mapped(r, v, of_kvgen);
     put_number(r, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS), generated);
     put_rate(r, generated, number(v, "trace.simulated_s"));
     put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN),
@@ -597,30 +506,25 @@ static int read_root(struct reading *r, const struct jsonin_v *v)
         if (kvgen)
             put_kvgen(r, v);
         else if (kvprecond)
-            put_same(r, v, of_kvprecond);
+            put_mapped(r, v, of_kvprecond);
         visit_members(r, v, 0);
         end_run(r);
     } else if (HAS(v, "summary.avg_throughput_tokens_per_sec") ||
                HAS(v, "summary.cache_stats", "summary.elapsed_time")) {
         name_rank(r);
-        begin_run(r, "mlperf");
-        put_same(r, v, of_mlperf);
-        put_valid(r, v);
-        put_token_means(r, NAN, number(v, "summary.total_tokens"),
-                        number(v, "summary.total_requests"));
-        end_run(r);
+        read_mlperf(r, mlperf_results_map, v);
     } else if (HAS(v, "schema_version", "options", "trials_per_option")) {
         read_options(r, v);
     } else if (jsonin_is_array(v) && HAS(jsonin_at(v, 0), "cache_hit")) {
         read_requests(r, v);
     } else if (HAS(v, "elapsed_time", "num_requests", "total_num_tokens")) {
         begin_run(r, "engine");
-        put_same(r, v, of_throughput);
+        put_mapped(r, v, of_throughput);
         end_run(r);
     } else if (HAS(v, "elapsed_time", "num_prompts", "total_tokens", "tokens_per_second")) {
         begin_run(r, "engine");
-        put_same(r, v, of_lmcache);
-        put_token_means(r, NAN, number(v, "total_tokens"), number(v, "num_prompts"));
+        put_mapped(r, v, of_lmcache);
+        put_token_means(r, NAN, r->tokens, r->requests);
         end_run(r);
     } else if (is_of_no_run(v)) {
         return -ENODATA;
@@ -628,9 +532,8 @@ static int read_root(struct reading *r, const struct jsonin_v *v)
         read_samples(r, v);
     } else if (HAS(v, "duration", "completed", "total_output_tokens")) {
         begin_run(r, "engine");
-        put_same(r, v, of_engine);
-        put_token_means(r, number(v, "total_input_tokens"), number(v, "total_output_tokens"),
-                        number(v, "completed"));
+        put_mapped(r, v, of_engine);
+        put_token_means(r, number(v, "total_input_tokens"), r->tokens, r->requests);
         end_run(r);
     } else {
         return -ENOTSUP;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvstat/inputs.h"
+#include "kvstat/mlperf/run_folder.h"
 #include "kvstat/report/cells.h"
 #include "lib/json/jsonin.h"
 
@@ -17,46 +18,18 @@ enum {
     SUMMARY_BYTES_MAX = 16 << 20
 };
 
-static const struct {
-    const char *member, *label;
-} compared[] = {
-    {"aggregated_read_bandwidth_gbps", "storage reads, GiB/s"},
-    {"aggregated_write_bandwidth_gbps", "storage writes, GiB/s"},
-    {"aggregated_avg_throughput_tokens_per_sec", "generated tokens/s"},
-    {"aggregated_storage_throughput_tokens_per_sec", "tokens/s of storage time"},
-    {"aggregated_p95_latency_ms", "storage time of a request, P95 ms"},
-    {"aggregated_storage_read_p95_ms", "read, P95 ms"},
-    {"aggregated_device_read_p95_ms", "read on the device, P95 ms"},
-    {"aggregated_device_write_p95_ms", "write on the device, P95 ms"},
-};
+/* Figures of an option, and texts that describe how a run was measured: as many as are told. */
 enum {
-    COMPARED = sizeof(compared) / sizeof(compared[0])
+    COMPARED = 8,
+    DESCRIPTIONS = 10
 };
-
-/* Texts that describe how a run was measured; "": not known. */
-enum {
-    CLIENT,
-    MODEL,
-    USERS,
-    DURATION,
-    GPU_GIB,
-    CPU_GIB,
-    GENERATION,
-    RANKS,
-    HOSTS,
-    TRIALS,
-    DESCRIPTIONS
-};
-static const char *const descriptions[DESCRIPTIONS] = {
-    "client",        "model",           "users", "duration, s", "GPU tier, GiB",
-    "CPU tier, GiB", "generation mode", "ranks", "hosts",       "trials an option"};
 
 /* Only kvstat writes who measured. */
 #define PYTHON "the benchmark's own program (Python)"
 
 struct side {
     const char *path;
-    char described[DESCRIPTIONS][96];
+    char described[DESCRIPTIONS][96]; /* "": not known */
     struct {
         bool there;
         double value[COMPARED]; /* NAN: not known */
@@ -95,34 +68,46 @@ static const char *find_summary(const struct inputs *in, const char *path, struc
     return found;
 }
 
-/* Keeps a text or number under a description that is still empty. */
-static void describe(struct side *s, int what, const struct jsonin_v *v)
+static const struct map_row *figure_at(int i)
 {
-    const char *text = jsonin_text(v, NULL);
-    char *to = s->described[what];
-    double n;
-    if (to[0])
-        return;
-    if (text)
-        snprintf(to, sizeof(s->described[what]), "%s", text);
-    else if (jsonin_f64(v, &n) == 0)
-        snprintf(to, sizeof(s->described[what]), "%.6g", n);
-    jsonout_clean(to);
-    err_make_harmless(to);
+    return map_told(mlperf_option_map, (unsigned)i + 1);
+}
+
+static const struct map_row *description_at(int i)
+{
+    const struct map_row *m = map_told(mlperf_metadata_map, (unsigned)i + 1);
+    return m ? m : map_told(mlperf_summary_map, (unsigned)i + 1);
+}
+
+/* Keeps the texts and numbers of a file that describe its run, where nothing is kept yet. */
+static void describe(struct side *s, const struct map_row *members, const struct jsonin_v *root)
+{
+    for (int i = 0; i < DESCRIPTIONS; i++) {
+        const struct map_row *m = map_told(members, (unsigned)i + 1);
+        const struct jsonin_v *v = m ? jsonin_get(root, m->name) : NULL;
+        const char *text = jsonin_text(v, NULL);
+        char *to = s->described[i];
+        double n;
+        if (to[0])
+            continue;
+        if (text)
+            snprintf(to, sizeof(s->described[i]), "%s", text);
+        else if (jsonin_f64(v, &n) == 0)
+            snprintf(to, sizeof(s->described[i]), "%.6g", n);
+        jsonout_clean(to);
+        err_make_harmless(to);
+    }
 }
 
 static int take_summary(struct side *s, const char *path, const struct jsonin_v *root,
                         struct err *e)
 {
-    const char *client = jsonin_text(jsonin_get(root, "client"), NULL);
     if (!jsonin_get(root, "options") || !jsonin_get(root, "schema_version"))
         return err_set(e, -EINVAL, ERR_INPUT, path,
                        "is no summary of a run of the MLPerf benchmark");
-    snprintf(s->described[CLIENT], sizeof(s->described[CLIENT]), "%s", client ? client : PYTHON);
-    err_make_harmless(s->described[CLIENT]);
-    describe(s, RANKS, jsonin_get(root, "total_ranks"));
-    describe(s, HOSTS, jsonin_get(root, "host_count"));
-    describe(s, TRIALS, jsonin_get(root, "trials_per_option"));
+    describe(s, mlperf_summary_map, root);
+    if (!s->described[0][0])
+        snprintf(s->described[0], sizeof(s->described[0]), "%s", PYTHON);
     for (int i = 0; i < OPTIONS; i++) {
         char name[32];
         snprintf(name, sizeof(name), "options.%d", i + 1);
@@ -130,7 +115,7 @@ static int take_summary(struct side *s, const char *path, const struct jsonin_v 
         s->option[i].there = option != NULL;
         for (int f = 0; f < COMPARED; f++) {
             s->option[i].value[f] = NAN;
-            jsonin_f64(jsonin_get(option, compared[f].member), &s->option[i].value[f]);
+            jsonin_f64(jsonin_get(option, figure_at(f)->name), &s->option[i].value[f]);
         }
     }
     return 0;
@@ -139,12 +124,6 @@ static int take_summary(struct side *s, const char *path, const struct jsonin_v 
 /* A published summary comes alone: then only it is told. */
 static int take_metadata(struct side *s, const char *summary, struct err *e)
 {
-    static const struct {
-        int what;
-        const char *member;
-    } members[] = {{MODEL, "model"},        {USERS, "num_users"},
-                   {DURATION, "duration"},  {GPU_GIB, "gpu_mem_gb"},
-                   {CPU_GIB, "cpu_mem_gb"}, {GENERATION, "generation_mode"}};
     const char *slash = strrchr(summary, '/');
     char pattern[4200];
     glob_t found = {0};
@@ -154,8 +133,8 @@ static int take_metadata(struct side *s, const char *summary, struct err *e)
     int rc = 0;
     if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1)
         rc = jsonin_load(&doc, found.gl_pathv[0], SUMMARY_BYTES_MAX, e);
-    for (size_t i = 0; doc && i < sizeof(members) / sizeof(members[0]); i++)
-        describe(s, members[i].what, jsonin_get(jsonin_root(doc), members[i].member));
+    if (doc)
+        describe(s, mlperf_metadata_map, jsonin_root(doc));
     jsonin_free(doc);
     globfree(&found);
     return rc;
@@ -257,7 +236,7 @@ void compare_runs_text(FILE *out, const struct compare_runs *c)
                 continue;
             if (isfinite(d))
                 snprintf(change, sizeof(change), "%+.1f %%", 100 * d);
-            fprintf(out, "  %-34s %14s %14s %10s\n", compared[f].label,
+            fprintf(out, "  %-34s %14s %14s %10s\n", figure_at(f)->label,
                     cell_number(a, c->side[0].option[i].value[f]),
                     cell_number(b, c->side[1].option[i].value[f]), change);
         }
@@ -266,13 +245,13 @@ void compare_runs_text(FILE *out, const struct compare_runs *c)
     bool any = false;
     for (int what = 0; what < DESCRIPTIONS; what++)
         if (differs(c, what)) {
-            fprintf(out, "  %-20s %36s %36s\n", descriptions[what],
+            fprintf(out, "  %-20s %36s %36s\n", description_at(what)->label,
                     or_unknown(c->side[0].described[what]), or_unknown(c->side[1].described[what]));
             any = true;
         }
     if (!any)
         fprintf(out, "  nothing that the files tell\n");
-    if (differs(c, CLIENT))
+    if (differs(c, 0))
         fprintf(out, "The Python client takes time of its own for each object, which its figures "
                      "hold: a faster run\nis not only the drive's.\n");
     fprintf(out, "Summaries have no trials: whether a change is more than noise is not known.\n");
@@ -294,7 +273,7 @@ void compare_runs_json(struct jsonout *j, const struct compare_runs *c)
             if (!is_known(c, i, f))
                 continue;
             jsonout_object(j, NULL);
-            jsonout_text_value(j, "name", compared[f].member);
+            jsonout_text_value(j, "name", figure_at(f)->name);
             jsonout_f64(j, "base", c->side[0].option[i].value[f]);
             jsonout_f64(j, "new", c->side[1].option[i].value[f]);
             jsonout_f64(j, "difference", difference(c, i, f));
@@ -310,7 +289,7 @@ void compare_runs_json(struct jsonout *j, const struct compare_runs *c)
         if (!differs(c, what))
             continue;
         jsonout_object(j, NULL);
-        jsonout_text_value(j, "what", descriptions[what]);
+        jsonout_text_value(j, "what", description_at(what)->label);
         jsonout_text_value(j, "base", text[0][0] ? text[0] : NULL);
         jsonout_text_value(j, "new", text[1][0] ? text[1] : NULL);
         jsonout_end(j);

@@ -9,108 +9,209 @@
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
 
-/* The benchmark's names of the tiers. */
-static const char *const tiers[TRACE_TIERS] = {"gpu", "cpu", "storage"};
-static const char *const ways[DIRECT_WAYS] = {"read", "write"};
-
-/* ---- percentiles ---- */
-
-/* The value with that number in the order of size, counted from 0. */
-static double value_at(const struct hist *h, uint64_t number)
-{
-    int64_t low, high;
-    uint64_t n, below = 0;
-    for (size_t pos = 0; hist_next(h, &pos, &low, &high, &n);) {
-        below += n;
-        if (below <= number)
-            continue;
-        double middle = (double)low + (double)(high - low) / 2;
-        return fmin(fmax(middle, (double)hist_min(h)), (double)hist_max(h));
-    }
-    return (double)hist_max(h);
-}
-
-/* The percentile q (0..1) by linear interpolation between order statistics, as numpy has it by
- * default: within 0.1 %. NAN when empty. */
-static double percentile(const struct hist *h, double q)
-{
-    uint64_t n = h ? hist_count(h) : 0;
-    if (n == 0)
-        return NAN;
-    double place = q * (double)(n - 1), whole = floor(place);
-    double low = value_at(h, (uint64_t)whole);
-    return place > whole ? low + (place - whole) * (value_at(h, (uint64_t)whole + 1) - low) : low;
-}
-
-static const struct {
-    const char *name;
-    double q;
-} percentiles[] = {{"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}, {"p9999", 0.9999}};
-enum {
-    PERCENTILES = sizeof(percentiles) / sizeof(percentiles[0]),
-    QOS_PERCENTILES = 3
+/* What the members are made of that are no figures of kvstat. NAN: unknown. */
+struct values {
+    const struct figures *f;
+    const struct verdict_limits *limits;
+    struct direct direct;
+    const struct hist *storage; /* direct time of requests */
+    struct mlperf_rank rank;
+    double requests, requests_per_s, tokens, storage_s, generation_s;
+    double ops[DIRECT_WAYS], write_ops;                             /* direct; with demotions */
+    double bytes[TRACE_TIERS][DIRECT_WAYS], all_bytes[DIRECT_WAYS]; /* demotions are written too */
+    double gbps[TRACE_TIERS][DIRECT_WAYS], demoted_bytes[TRACE_TIERS];
+    double read_write_ratio, storage_tokens, prefix_misses, prefix_bytes;
+    double listed;
+    struct {
+        const struct hist *end_to_end;
+        double none, requests, target_ms, p95_ms, compliance, met;
+    } qos;
 };
 
-#define P95 0.95
+/* ---- the map ---- */
 
-static double p95_ms(const struct hist *h)
-{
-    return percentile(h, P95) / 1e6;
-}
+static void put_health(struct jsonout *j, const char *name, const void *values);
+static void put_qos(struct jsonout *j, const char *name, const void *values);
+static void put_why_invalid(struct jsonout *j, const char *name, const void *values);
 
-/* "storage_read_device_p95_ms" and the others; none of an empty distribution. what: "device_". */
-static void put_times(struct jsonout *j, const char *prefix, const char *what, const struct hist *h)
-{
-    char name[64];
-    for (size_t i = 0; h && hist_count(h) > 0 && i < PERCENTILES; i++) {
-        snprintf(name, sizeof(name), "%s_%s%s_ms", prefix, what, percentiles[i].name);
-        jsonout_f64(j, name, percentile(h, percentiles[i].q) / 1e6);
-    }
-}
+#define AT(f, field)      .form = MAP_##f, .at = offsetof(struct values, field)
+#define TIMES(t, w, part) AT(TIMES, direct.tier[TRACE_##t][DIRECT_##w].time[DIRECT_##part])
+#define GIB               .unit = (double)UNITS_GIB
+#define P95               (1 << FIGURE_P95)
+#define LATENCY           (1 << FIGURE_MEAN | 1 << FIGURE_P50 | P95 | 1 << FIGURE_P99)
 
-/* Mean and percentiles of requests; all 0 where nothing was measured. */
-static void put_latency(struct jsonout *j, const char *key, const struct hist *h)
-{
-    bool any = h && hist_count(h) > 0;
-    jsonout_object(j, key);
-    jsonout_f64(j, "mean", any ? hist_mean(h) / 1e6 : 0);
-    for (size_t i = 0; i < PERCENTILES; i++)
-        jsonout_f64(j, percentiles[i].name, any ? percentile(h, percentiles[i].q) / 1e6 : 0);
-    jsonout_end(j);
-}
+static const struct map_row of_cache[] = {
+    {"cache_hit_rate", "cache.lookups.all.hit_rate", .form = MAP_NUMBER, .place = 7},
+    {"cache_hits", "cache.lookups.all.hits", .form = MAP_WHOLE},
+    {"cache_misses", "cache.lookups.all.misses", .form = MAP_WHOLE},
+    {"gpu_entries", "cache.tiers.Tier-0.final_objects", .form = MAP_WHOLE},
+    {"cpu_entries", "cache.tiers.Tier-1.final_objects", .form = MAP_WHOLE},
+    {"storage_entries", "cache.tiers.Tier-2.final_objects", .form = MAP_WHOLE, .place = 10},
+    {"gpu_memory_used_gb", "cache.tiers.Tier-0.final_bytes", .form = MAP_NUMBER, GIB},
+    {"cpu_memory_used_gb", "cache.tiers.Tier-1.final_bytes", .form = MAP_NUMBER, GIB},
+    /* Objects that came to the tier, from requests or from above. */
+    {"offloads_cpu", "cache.tiers.Tier-1.write_ops", .form = MAP_WHOLE},
+    {"offloads_storage", "cache.tiers.Tier-2.write_ops", .form = MAP_WHOLE},
+    {"storage_health", NULL, .form = MAP_OWN, .put = put_health},
+    {"prefill_writes", NULL, AT(WHOLE, ops[DIRECT_WRITE])},
+    {"decode_reads", NULL, AT(WHOLE, ops[DIRECT_READ])},
+    {"tier_gpu_kv_bytes_written_gb", NULL, AT(NUMBER, bytes[TRACE_GPU][DIRECT_WRITE]), GIB},
+    {"tier_cpu_kv_bytes_written_gb", NULL, AT(NUMBER, bytes[TRACE_CPU][DIRECT_WRITE]), GIB},
+    {"tier_storage_kv_bytes_written_gb", NULL, AT(NUMBER, bytes[TRACE_STORAGE][DIRECT_WRITE]), GIB},
+    {"tier_gpu_kv_bytes_read_gb", NULL, AT(NUMBER, bytes[TRACE_GPU][DIRECT_READ]), GIB},
+    {"tier_cpu_kv_bytes_read_gb", NULL, AT(NUMBER, bytes[TRACE_CPU][DIRECT_READ]), GIB},
+    {"tier_storage_kv_bytes_read_gb", NULL, AT(NUMBER, bytes[TRACE_STORAGE][DIRECT_READ]), GIB},
+    {"tier_gpu_read_bandwidth_gbps", NULL, AT(NUMBER, gbps[TRACE_GPU][DIRECT_READ])},
+    {"tier_gpu_write_bandwidth_gbps", NULL, AT(NUMBER, gbps[TRACE_GPU][DIRECT_WRITE])},
+    {"tier_cpu_read_bandwidth_gbps", NULL, AT(NUMBER, gbps[TRACE_CPU][DIRECT_READ])},
+    {"tier_cpu_write_bandwidth_gbps", NULL, AT(NUMBER, gbps[TRACE_CPU][DIRECT_WRITE])},
+    {"tier_storage_read_bandwidth_gbps", "tiers.Tier-2.read.gib_per_elapsed_s",
+     AT(NUMBER, gbps[TRACE_STORAGE][DIRECT_READ]), .place = 14},
+    {"tier_storage_write_bandwidth_gbps", "tiers.Tier-2.write.gib_per_elapsed_s",
+     AT(NUMBER, gbps[TRACE_STORAGE][DIRECT_WRITE]), .place = 17},
+    {"system_prompt_hits", "cache.lookups.system.hits", .form = MAP_WHOLE},
+    {"common_phrase_hits", NULL, .form = MAP_WHOLE}, /* 0: kvstat counts no such class */
+    {"user_cache_hits", "cache.lookups.user.hits", .form = MAP_WHOLE},
+    {"multi_turn_hits", "cache.lookups.multi_turn.hits", .form = MAP_WHOLE},
+    {"total_read_bytes", NULL, AT(WHOLE, all_bytes[DIRECT_READ])},
+    {"total_write_bytes", NULL, AT(WHOLE, all_bytes[DIRECT_WRITE])},
+    {"total_read_gb", "throughput.decode_bytes_read", AT(NUMBER, all_bytes[DIRECT_READ]), GIB,
+     .place = 6},
+    {"decode_bytes_read_gb", "throughput.decode_bytes_read", .form = MAP_READ, GIB, .place = 6},
+    {"total_write_gb", NULL, AT(NUMBER, all_bytes[DIRECT_WRITE]), GIB},
+    {"read_write_ratio", "cache.read_write_ratio", AT(NUMBER, read_write_ratio), .place = 9},
+    {"read_iops", NULL, AT(WHOLE, ops[DIRECT_READ])},
+    {"write_iops", NULL, AT(WHOLE, write_ops)},
+    {"storage_tokens_processed", NULL, AT(NUMBER, storage_tokens)},
+    {"gpu_read_*_ms", NULL, TIMES(GPU, READ, SERVICE)},
+    {"gpu_write_*_ms", NULL, TIMES(GPU, WRITE, SERVICE)},
+    {"cpu_read_*_ms", NULL, TIMES(CPU, READ, SERVICE)},
+    {"cpu_write_*_ms", NULL, TIMES(CPU, WRITE, SERVICE)},
+    {"storage_read_*_ms", "tiers.Tier-2.read.service_us", TIMES(STORAGE, READ, SERVICE),
+     .place = 15},
+    {"storage_write_*_ms", "tiers.Tier-2.write.service_us", TIMES(STORAGE, WRITE, SERVICE),
+     .place = 18},
+    {"storage_read_device_*_ms", "tiers.Tier-2.read.device_us", TIMES(STORAGE, READ, DEVICE),
+     .place = 16},
+    {"storage_read_host_*_ms", NULL, TIMES(STORAGE, READ, HOST)},
+    {"storage_write_device_*_ms", "tiers.Tier-2.write.device_us", TIMES(STORAGE, WRITE, DEVICE),
+     .place = 19},
+    {"storage_write_host_*_ms", NULL, TIMES(STORAGE, WRITE, HOST)},
+    {.name = NULL}};
+
+static const struct map_row of_targets[] = {{"target_p95_ms", NULL, AT(NUMBER, qos.target_ms)},
+                                            {"actual_p95_ms", NULL, AT(NUMBER, qos.p95_ms)},
+                                            {"compliance", NULL, AT(NUMBER, qos.compliance)},
+                                            {"met", NULL, AT(TRUTH, qos.met)},
+                                            {.name = NULL}};
+
+static const struct map_row of_qos[] = {
+    {"no_data", NULL, AT(TRUTH, qos.none), .if_known = true},
+    {"total_requests", NULL, AT(WHOLE, qos.requests), .if_known = true},
+    {"latency_ms", NULL, AT(TIMES, qos.end_to_end), .if_known = true,
+     .statistics = LATENCY | 1 << FIGURE_MAX},
+    {"sla", NULL, AT(OBJECT, qos.target_ms), .in = of_targets}, /* arrivals are known */
+    {.name = NULL}};
+
+static const struct map_row of_prompts[] = {
+    {"prefix_hits", "cache.lookups.system.lookups", .form = MAP_WHOLE},
+    {"prefix_misses", NULL, AT(WHOLE, prefix_misses)},
+    {"system_prompt_reuse", "cache.lookups.system.lookups", .form = MAP_WHOLE},
+    {"common_phrase_reuse", NULL, .form = MAP_WHOLE}, /* likewise */
+    {"bytes_saved", NULL, AT(WHOLE, prefix_bytes)},
+    {.name = NULL}};
+
+static const struct map_row of_turns[] = {
+    {"cache_hits", "cache.lookups.multi_turn.hits", .form = MAP_WHOLE},
+    {"cache_misses", "cache.lookups.multi_turn.misses", .form = MAP_WHOLE},
+    {"hit_rate", "cache.lookups.multi_turn.hit_rate", .form = MAP_NUMBER, .place = 8},
+    {.name = NULL}};
+
+static const struct map_row of_summary[] = {
+    {"total_requests", "requests.count", AT(WHOLE, requests), .place = 11},
+    {"total_tokens", "throughput.wall.generated_tokens", AT(WHOLE, tokens), .if_known = true,
+     .place = 2},
+    {"elapsed_time", "elapsed_s", .form = MAP_NUMBER, .place = 1},
+    {"avg_throughput_tokens_per_sec", "throughput.wall.generated_tokens_per_s",
+     AT(NUMBER, rank.tokens_per_s), .if_known = true, .place = 3},
+    {"total_storage_io_time", "throughput.storage.busy_s", AT(NUMBER, storage_s), .place = 5},
+    {"storage_throughput_tokens_per_sec", "throughput.storage.generated_tokens_per_s",
+     AT(NUMBER, rank.storage_tokens_per_s), .if_known = true, .place = 4},
+    {"requests_per_second", NULL, AT(NUMBER, requests_per_s)},
+    {"end_to_end_latency_ms", "requests.end_to_end_ms", .form = MAP_TIMES, .place = 12,
+     .reads = LATENCY},
+    {"storage_io_latency_ms", "requests.storage_ms", AT(TIMES, storage), .place = 13,
+     .reads = 1 << FIGURE_MEAN | P95},
+    {"generation_latency_ms", "requests.generation_ms", .form = MAP_TIMES},
+    {"cache_stats", NULL, .form = MAP_OBJECT, .in = of_cache},
+    {"qos_metrics", NULL, .form = MAP_OWN, .put = put_qos},
+    {"prefix_cache_stats", NULL, .form = MAP_OBJECT, .in = of_prompts},
+    {"autoscaling_stats", NULL, .form = MAP_LIST, .listed = REQUESTS_LISTED},
+    {"autoscaling_summary", NULL, .form = MAP_TEXT}, /* null there, too, without autoscaling */
+    {"multi_turn_stats", NULL, .form = MAP_OBJECT, .in = of_turns},
+    {.name = NULL}};
+
+static const struct map_row of_demotions[] = {
+    {"cpu_write_ops", "cache.tiers.Tier-1.offload_ops", .form = MAP_WHOLE},
+    {"cpu_written_gb", NULL, AT(NUMBER, demoted_bytes[TRACE_CPU]), GIB},
+    {"storage_write_ops", "cache.tiers.Tier-2.offload_ops", .form = MAP_WHOLE},
+    {"storage_written_gb", NULL, AT(NUMBER, demoted_bytes[TRACE_STORAGE]), GIB},
+    {.name = NULL}};
+
+static const struct map_row of_kvtrace[] = {
+    {"demotions", NULL, .form = MAP_OBJECT, .in = of_demotions},
+    {"storage_all_writes_device_*_ms", "tiers.Tier-2.write.device_us", .form = MAP_TIMES},
+    {"listed_requests", NULL, AT(WHOLE, listed)},
+    {.name = NULL}};
+
+const struct map_row mlperf_results_map[] = {
+    {"requests_completed", NULL, AT(WHOLE, requests)},
+    {"total_tokens_generated", NULL, AT(WHOLE, tokens), .if_known = true},
+    {"total_storage_io_latency", NULL, AT(NUMBER, storage_s)},
+    {"total_generation_latency", NULL, AT(NUMBER, generation_s)},
+    {"end_to_end_latencies", NULL, .form = MAP_LIST, .listed = REQUESTS_LISTED_END_TO_END},
+    {"storage_latencies", NULL, .form = MAP_LIST, .listed = REQUESTS_LISTED_STORAGE},
+    {"generation_latencies", NULL, .form = MAP_LIST, .listed = REQUESTS_LISTED_GENERATION},
+    {"throughput_timeline", NULL, .form = MAP_LIST, .listed = REQUESTS_LISTED},
+    {"prefill_latencies", NULL, .form = MAP_LIST, .listed = REQUESTS_LISTED_PREFILL,
+     .if_known = true},
+    {"decode_latencies", NULL, .form = MAP_LIST, .listed = REQUESTS_LISTED_DECODE,
+     .if_known = true},
+    {"multi_turn_cache_hits", "cache.lookups.multi_turn.hits", .form = MAP_WHOLE},
+    {"multi_turn_cache_misses", "cache.lookups.multi_turn.misses", .form = MAP_WHOLE},
+    {"seed", "run.seed", .form = MAP_WHOLE, .if_known = true},
+    {"summary", NULL, .form = MAP_OBJECT, .in = of_summary},
+    /* Members of our own. */
+    {"note", NULL, .form = MAP_TEXT,
+     .text = "written by kvstat from a replay: not an official MLPerf result"},
+    {"valid", "run.valid", .form = MAP_TRUTH, .if_known = true, .place = 20},
+    {"why_invalid", NULL, .form = MAP_OWN, .put = put_why_invalid},
+    {"kvtrace", NULL, .form = MAP_OBJECT, .in = of_kvtrace},
+    {.name = NULL}};
 
 /* ---- what the members are made of ---- */
-
-struct source {
-    const struct figures *f;
-    const struct direct *direct;
-    const struct requests_list *list;
-    double elapsed_s, tokens, storage_s;
-    double written[TRACE_TIERS], read[TRACE_TIERS]; /* bytes; demotions count as written */
-    double hit_rate;
-};
-
-static double sum_s(const struct hist *h)
-{
-    return h ? hist_sum(h) / 1e9 : 0;
-}
 
 static double gib(double bytes)
 {
     return bytes / (double)UNITS_GIB;
 }
 
-static double per_s(const struct source *s, double amount)
+static double p95_ms(const struct hist *h)
 {
-    return s->elapsed_s > 0 ? amount / s->elapsed_s : 0;
+    return map_percentile_ms(h, 0.95);
+}
+
+static double per_s(double amount, double seconds)
+{
+    return seconds > 0 ? amount / seconds : 0;
 }
 
 /* NAN: the rows do not tell. Requests of which none came to its end have generated nothing. */
 static double generated_tokens(const struct figures *f)
 {
-    double tokens = figures_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS));
+    double tokens = figures_number_of(f, FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS);
     bool nothing = figures_request_list(f)->count > 0 &&
-                   figures_count(f, figure_id(FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS)) == 0;
+                   figures_count_of(f, FIGURE_OF_ROWS, FIGURE_GENERATE_ROWS) == 0;
     return isnan(tokens) && nothing ? 0 : tokens;
 }
 
@@ -119,134 +220,123 @@ bool mlperf_knows_tokens(const struct figures *f)
     return !isnan(generated_tokens(f));
 }
 
-static void gather(struct source *s, const struct figures *f)
+/* Tokens whose KV crossed the storage tier; where the size of one is not known, those that the rows
+ * tell. */
+static double storage_tokens(const struct values *v, double elapsed_s)
 {
-    *s = (struct source){.f = f, .direct = figures_direct(f), .list = figures_request_list(f)};
-    s->elapsed_s = figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED));
-    s->tokens = generated_tokens(f);
-    s->hit_rate = figures_number(f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE));
-    s->storage_s = sum_s(s->list->storage);
+    double token_bytes = figures_number_of(v->f, FIGURE_OF_PROVENANCE, FIGURE_BYTES_PER_TOKEN);
+    double told = figures_number_of(v->f, FIGURE_OF_TIER2, FIGURE_TOKENS_PER_S);
+    const double *bytes = v->bytes[TRACE_STORAGE];
+    if (token_bytes > 0)
+        return floor((bytes[DIRECT_READ] + bytes[DIRECT_WRITE]) / token_bytes);
+    return isfinite(told) ? round(told * elapsed_s) : 0;
+}
+
+/* What moved: operations, bytes and bandwidths. */
+static void gather_moves(struct values *v, double elapsed_s)
+{
     for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        s->read[t] = (double)s->direct->tier[t][DIRECT_READ].bytes;
-        s->written[t] =
-            (double)figures_count(f, figure_id_tier(FIGURE_OF_CACHE_TIER, t, FIGURE_WRITE_BYTES));
+        const struct figure_id ops = figure_id_tier(FIGURE_OF_CACHE_TIER, t, FIGURE_WRITE_OPS);
+        const struct figure_id bytes = figure_id_tier(FIGURE_OF_CACHE_TIER, t, FIGURE_WRITE_BYTES);
+        v->write_ops += (double)figures_count(v->f, ops);
+        v->bytes[t][DIRECT_READ] = (double)v->direct.tier[t][DIRECT_READ].bytes;
+        v->bytes[t][DIRECT_WRITE] = (double)figures_count(v->f, bytes);
+        v->demoted_bytes[t] =
+            v->bytes[t][DIRECT_WRITE] - (double)v->direct.tier[t][DIRECT_WRITE].bytes;
+        for (unsigned w = 0; w < DIRECT_WAYS; w++) {
+            v->ops[w] += (double)v->direct.tier[t][w].ops;
+            v->all_bytes[w] += v->bytes[t][w];
+            v->gbps[t][w] = per_s(gib(v->bytes[t][w]), elapsed_s);
+        }
     }
+    v->read_write_ratio =
+        v->all_bytes[DIRECT_WRITE] > 0 ? v->all_bytes[DIRECT_READ] / v->all_bytes[DIRECT_WRITE] : 0;
+    v->storage_tokens = storage_tokens(v, elapsed_s);
 }
 
-static const struct hist *request_hist(const struct source *s, enum figure_what what)
+static void gather_rank(struct values *v, double elapsed_s)
 {
-    return figures_hist(s->f, figure_id(FIGURE_OF_REQUESTS, what));
+    bool skipped = figures_is(v->f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED));
+    struct hist *const *read = v->direct.tier[TRACE_STORAGE][DIRECT_READ].time;
+    v->rank = (struct mlperf_rank){
+        .read_gbps = v->gbps[TRACE_STORAGE][DIRECT_READ],
+        .write_gbps = v->gbps[TRACE_STORAGE][DIRECT_WRITE],
+        .tokens_per_s = skipped || isnan(v->tokens) ? NAN : per_s(v->tokens, elapsed_s),
+        .storage_tokens_per_s = v->storage_s > 0 ? v->tokens / v->storage_s : 0 * v->tokens,
+        .request_p95_ms = p95_ms(v->storage),
+        .read_p95_ms = p95_ms(read[DIRECT_SERVICE]),
+        .read_device_p95_ms = p95_ms(read[DIRECT_DEVICE]),
+        .write_device_p95_ms =
+            p95_ms(v->direct.tier[TRACE_STORAGE][DIRECT_WRITE].time[DIRECT_DEVICE]),
+        .cpu_tier =
+            figures_number(v->f, figure_id_tier(FIGURE_OF_CAPACITY, TRACE_CPU, FIGURE_ITSELF)) > 0};
 }
 
-static uint64_t tier_count(const struct source *s, unsigned tier, enum figure_what what)
+static void gather(struct values *v)
 {
-    return figures_count(s->f, figure_id_tier(FIGURE_OF_CACHE_TIER, tier, what));
-}
-
-/* The bytes or objects that the tier held at the end. */
-static int64_t tier_level(const struct source *s, unsigned tier, enum figure_what what)
-{
-    const struct figure *f = figures_find(s->f, figure_id_tier(FIGURE_OF_CACHE_TIER, tier, what));
-    return f && f->form == FIGURE_FORM_SIGNED ? f->level : 0;
-}
-
-static uint64_t class_count(const struct source *s, unsigned class, enum figure_what what)
-{
-    struct figure_id id = figure_id_class(class);
-    id.what = (uint16_t)what;
-    return figures_count(s->f, id);
-}
-
-static uint64_t ops_of(const struct source *s, enum direct_way way)
-{
-    uint64_t ops = 0;
-    for (unsigned t = 0; t < TRACE_TIERS; t++)
-        ops += s->direct->tier[t][way].ops;
-    return ops;
-}
-
-/* ---- single requests ---- */
-
-static void put_list(struct jsonout *j, const char *key, const struct requests_list *l,
-                     enum requests_listed which, bool zeros)
-{
-    jsonout_array(j, key);
-    for (size_t i = 0; i < l->count; i++) {
-        int64_t ns = l->item[i].ns[which];
-        if (ns != TRACE_NONE || zeros)
-            jsonout_f64(j, NULL, ns == TRACE_NONE ? 0 : (double)ns / 1e9);
-    }
-    jsonout_end(j);
-}
-
-static void put_root(struct jsonout *j, const struct source *s)
-{
-    const struct hist *generation = request_hist(s, FIGURE_GENERATION);
-    const struct figure *seed = figures_find(s->f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_SEED));
-    jsonout_u64(j, "requests_completed", s->list->storage ? hist_count(s->list->storage) : 0);
-    if (isfinite(s->tokens))
-        jsonout_u64(j, "total_tokens_generated", (uint64_t)s->tokens);
-    jsonout_f64(j, "total_storage_io_latency", s->storage_s);
-    jsonout_f64(j, "total_generation_latency", sum_s(generation));
-    put_list(j, "end_to_end_latencies", s->list, REQUESTS_LISTED_END_TO_END, true);
-    put_list(j, "storage_latencies", s->list, REQUESTS_LISTED_STORAGE, true);
-    put_list(j, "generation_latencies", s->list, REQUESTS_LISTED_GENERATION, true);
-    jsonout_array(j, "throughput_timeline");
-    jsonout_end(j);
-    put_list(j, "prefill_latencies", s->list, REQUESTS_LISTED_PREFILL, false);
-    put_list(j, "decode_latencies", s->list, REQUESTS_LISTED_DECODE, false);
-    jsonout_u64(j, "multi_turn_cache_hits", class_count(s, TRACE_MULTI_TURN, FIGURE_HITS));
-    jsonout_u64(j, "multi_turn_cache_misses", class_count(s, TRACE_MULTI_TURN, FIGURE_MISSES));
-    if (seed && seed->form == FIGURE_FORM_UNSIGNED)
-        jsonout_u64(j, "seed", seed->count);
+    const struct requests_list *list = figures_request_list(v->f);
+    const struct hist *generation =
+        figures_hist(v->f, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATION));
+    double elapsed_s = figures_number_of(v->f, FIGURE_OF_RUN, FIGURE_ELAPSED);
+    struct figure_id begun = figure_id_class(TRACE_SYSTEM);
+    begun.what = FIGURE_LOOKUPS;
+    v->direct = *figures_direct(v->f);
+    v->storage = list->storage;
+    v->requests = list->storage ? (double)hist_count(list->storage) : 0;
+    v->requests_per_s = per_s(v->requests, elapsed_s);
+    v->tokens = generated_tokens(v->f);
+    v->storage_s = list->storage ? hist_sum(list->storage) / 1e9 : 0;
+    v->generation_s = generation ? hist_sum(generation) / 1e9 : 0;
+    v->prefix_misses = fmax(v->requests - (double)figures_count(v->f, begun), 0);
+    v->prefix_bytes = (double)v->direct.prefix_bytes;
+    v->listed = (double)list->count;
+    gather_moves(v, elapsed_s);
+    gather_rank(v, elapsed_s);
 }
 
 /* ---- the benchmark's verdict ---- */
 
-struct criterion {
-    const char *name, *unit;
-    double target, actual; /* actual NAN: nothing to judge */
-    bool above;
-};
-
-static void put_health(struct jsonout *j, const struct source *s,
-                       const struct verdict_limits *limits)
+static void put_health(struct jsonout *j, const char *name, const void *values)
 {
-    const struct hist *const *write =
-        (const struct hist *const *)s->direct->tier[TRACE_STORAGE][DIRECT_WRITE].time;
-    const struct hist *const *read =
-        (const struct hist *const *)s->direct->tier[TRACE_STORAGE][DIRECT_READ].time;
-    const struct hist *cpu = s->direct->tier[TRACE_CPU][DIRECT_READ].time[DIRECT_SERVICE];
-    char names[4][64];
-    snprintf(names[0], sizeof(names[0]), "Storage Tier Write Device P95 < %gms",
-             limits->write_p95_ms);
-    snprintf(names[1], sizeof(names[1]), "Storage Tier Read Device P95 < %gms",
-             limits->read_p95_ms);
-    snprintf(names[2], sizeof(names[2]), "CPU RAM P95 < %gms", limits->cpu_p95_ms);
-    snprintf(names[3], sizeof(names[3]), "Cache Hit Rate > %g%%", 100 * limits->hit_rate);
-    const struct criterion all[] = {
-        {names[0], "ms", limits->write_p95_ms, p95_ms(write[DIRECT_DEVICE]), false},
-        {names[1], "ms", limits->read_p95_ms, p95_ms(read[DIRECT_DEVICE]), false},
-        {names[2], "ms", limits->cpu_p95_ms, p95_ms(cpu), false},
-        {names[3], "ratio", limits->hit_rate, s->hit_rate, true}};
+    const struct values *v = values;
+    const struct verdict_limits *l = v->limits;
+    const struct hist *cpu = v->direct.tier[TRACE_CPU][DIRECT_READ].time[DIRECT_SERVICE];
+    double hit_rate = figures_number_of(v->f, FIGURE_OF_LOOKUPS, FIGURE_HIT_RATE);
+    const struct {
+        const char *what, *unit;
+        double target, actual; /* actual NAN: nothing to judge */
+        bool above;
+    } all[] = {
+        {"Storage Tier Write Device P95 <", "ms", l->write_p95_ms, v->rank.write_device_p95_ms,
+         false},
+        {"Storage Tier Read Device P95 <", "ms", l->read_p95_ms, v->rank.read_device_p95_ms, false},
+        {"CPU RAM P95 <", "ms", l->cpu_p95_ms, p95_ms(cpu), false},
+        {"Cache Hit Rate >", "ratio", l->hit_rate, hit_rate, true}};
+    enum {
+        CRITERIA = sizeof(all) / sizeof(all[0])
+    };
+    bool met[CRITERIA];
     int64_t passed = 0, total = 0;
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+    for (int i = 0; i < CRITERIA; i++) {
+        met[i] = all[i].above ? all[i].actual > all[i].target : all[i].actual < all[i].target;
         total += isfinite(all[i].actual);
-        passed += all[i].above ? all[i].actual > all[i].target : all[i].actual < all[i].target;
+        passed += met[i];
     }
-    jsonout_object(j, "storage_health");
+    jsonout_object(j, name);
     jsonout_text_value(j, "overall_status", passed == total ? "PASS" : "FAIL");
     jsonout_array(j, "criteria");
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        const struct criterion *c = &all[i];
-        if (!isfinite(c->actual))
+    for (int i = 0; i < CRITERIA; i++) {
+        char text[64];
+        if (!isfinite(all[i].actual))
             continue;
+        snprintf(text, sizeof(text), "%s %g%s", all[i].what,
+                 all[i].target * (all[i].above ? 100 : 1), all[i].above ? "%" : "ms");
         jsonout_object(j, NULL);
-        jsonout_text_value(j, "name", c->name);
-        jsonout_f64(j, "target", c->target);
-        jsonout_f64(j, "actual", c->actual);
-        jsonout_text_value(j, "unit", c->unit);
-        jsonout_bool(j, "passed", c->above ? c->actual > c->target : c->actual < c->target);
+        jsonout_text_value(j, "name", text);
+        jsonout_f64(j, "target", all[i].target);
+        jsonout_f64(j, "actual", all[i].actual);
+        jsonout_text_value(j, "unit", all[i].unit);
+        jsonout_bool(j, "passed", met[i]);
         jsonout_end(j);
     }
     jsonout_end(j);
@@ -255,256 +345,57 @@ static void put_health(struct jsonout *j, const struct source *s,
     jsonout_end(j);
 }
 
-/* ---- the cache ---- */
+/* ---- requests by class ---- */
 
-/* One member for each tier: "tier_gpu_read_bandwidth_gbps". */
-static void put_tiers(struct jsonout *j, const char *what, const double amount[TRACE_TIERS])
+static void gather_qos(struct values *v, unsigned qos)
 {
-    char name[64];
-    for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        snprintf(name, sizeof(name), "tier_%s_%s", tiers[t], what);
-        jsonout_f64(j, name, gib(amount[t]));
-    }
-}
-
-static void put_bandwidths(struct jsonout *j, const struct source *s)
-{
-    char name[64];
-    for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        snprintf(name, sizeof(name), "tier_%s_read_bandwidth_gbps", tiers[t]);
-        jsonout_f64(j, name, per_s(s, gib(s->read[t])));
-        snprintf(name, sizeof(name), "tier_%s_write_bandwidth_gbps", tiers[t]);
-        jsonout_f64(j, name, per_s(s, gib(s->written[t])));
-    }
-}
-
-static void put_percentiles(struct jsonout *j, const struct source *s)
-{
-    for (unsigned t = 0; t < TRACE_TIERS; t++)
-        for (unsigned w = 0; w < DIRECT_WAYS; w++) {
-            char prefix[32];
-            snprintf(prefix, sizeof(prefix), "%s_%s", tiers[t], ways[w]);
-            put_times(j, prefix, "", s->direct->tier[t][w].time[DIRECT_SERVICE]);
-        }
-    for (unsigned w = 0; w < DIRECT_WAYS; w++) {
-        char prefix[32];
-        snprintf(prefix, sizeof(prefix), "storage_%s", ways[w]);
-        put_times(j, prefix, "device_", s->direct->tier[TRACE_STORAGE][w].time[DIRECT_DEVICE]);
-        put_times(j, prefix, "host_", s->direct->tier[TRACE_STORAGE][w].time[DIRECT_HOST]);
-    }
-}
-
-static void put_counts(struct jsonout *j, const struct source *s)
-{
-    jsonout_f64(j, "cache_hit_rate", isfinite(s->hit_rate) ? s->hit_rate : 0);
-    jsonout_u64(j, "cache_hits", figures_count(s->f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_HITS)));
-    jsonout_u64(j, "cache_misses",
-                figures_count(s->f, figure_id(FIGURE_OF_LOOKUPS, FIGURE_MISSES)));
-    for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        char name[32];
-        snprintf(name, sizeof(name), "%s_entries", tiers[t]);
-        jsonout_i64(j, name, tier_level(s, t, FIGURE_FINAL_OBJECTS));
-    }
-    jsonout_f64(j, "gpu_memory_used_gb", gib((double)tier_level(s, TRACE_GPU, FIGURE_FINAL_BYTES)));
-    jsonout_f64(j, "cpu_memory_used_gb", gib((double)tier_level(s, TRACE_CPU, FIGURE_FINAL_BYTES)));
-    /* Objects that came to the tier, from requests or from above. */
-    jsonout_u64(j, "offloads_cpu", tier_count(s, TRACE_CPU, FIGURE_WRITE_OPS));
-    jsonout_u64(j, "offloads_storage", tier_count(s, TRACE_STORAGE, FIGURE_WRITE_OPS));
-}
-
-/* Tokens whose KV crossed the storage tier; where the size of one is not known, those that the rows
- * tell. */
-static double storage_tokens(const struct source *s)
-{
-    double token_bytes =
-        figures_number(s->f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_BYTES_PER_TOKEN));
-    double told = figures_number(s->f, figure_id(FIGURE_OF_TIER2, FIGURE_TOKENS_PER_S));
-    if (token_bytes > 0)
-        return floor((s->read[TRACE_STORAGE] + s->written[TRACE_STORAGE]) / token_bytes);
-    return isfinite(told) ? round(told * s->elapsed_s) : 0;
-}
-
-static void put_cache(struct jsonout *j, const struct source *s,
-                      const struct verdict_limits *limits)
-{
-    double read = 0, written = 0;
-    uint64_t write_ops = 0;
-    for (unsigned t = 0; t < TRACE_TIERS; t++) {
-        read += s->read[t];
-        written += s->written[t];
-        write_ops += tier_count(s, t, FIGURE_WRITE_OPS);
-    }
-    jsonout_object(j, "cache_stats");
-    put_counts(j, s);
-    put_health(j, s, limits);
-    jsonout_u64(j, "prefill_writes", ops_of(s, DIRECT_WRITE));
-    jsonout_u64(j, "decode_reads", ops_of(s, DIRECT_READ));
-    put_tiers(j, "kv_bytes_written_gb", s->written);
-    put_tiers(j, "kv_bytes_read_gb", s->read);
-    put_bandwidths(j, s);
-    jsonout_u64(j, "system_prompt_hits", class_count(s, TRACE_SYSTEM, FIGURE_HITS));
-    jsonout_u64(j, "common_phrase_hits", class_count(s, TRACE_COMMON, FIGURE_HITS));
-    jsonout_u64(j, "user_cache_hits", class_count(s, TRACE_USER, FIGURE_HITS));
-    jsonout_u64(j, "multi_turn_hits", class_count(s, TRACE_MULTI_TURN, FIGURE_HITS));
-    jsonout_u64(j, "total_read_bytes", (uint64_t)read);
-    jsonout_u64(j, "total_write_bytes", (uint64_t)written);
-    jsonout_f64(j, "total_read_gb", gib(read));
-    jsonout_f64(j, "total_write_gb", gib(written));
-    jsonout_f64(j, "read_write_ratio", written > 0 ? read / written : 0);
-    jsonout_u64(j, "read_iops", ops_of(s, DIRECT_READ));
-    jsonout_u64(j, "write_iops", write_ops);
-    jsonout_f64(j, "storage_tokens_processed", storage_tokens(s));
-    put_percentiles(j, s);
-    jsonout_end(j);
-}
-
-/* ---- requests by class, shared prompts, turns ---- */
-
-static void put_qos(struct jsonout *j, const struct source *s, unsigned qos)
-{
-    struct figure_id id = {.scope = FIGURE_OF_QOS, .by = GROUPS_QOS, .qos = (uint8_t)qos};
-    id.what = FIGURE_END_TO_END;
-    const struct hist *h = figures_hist(s->f, id);
-    jsonout_object(j, trace_qos_text(qos));
-    if (!h) {
-        jsonout_bool(j, "no_data", true);
-        jsonout_end(j);
-        return;
-    }
-    jsonout_u64(j, "total_requests", hist_count(h));
-    jsonout_object(j, "latency_ms");
-    jsonout_f64(j, "mean", hist_mean(h) / 1e6);
-    for (size_t i = 0; i < QOS_PERCENTILES; i++)
-        jsonout_f64(j, percentiles[i].name, percentile(h, percentiles[i].q) / 1e6);
-    jsonout_f64(j, "max", (double)hist_max(h) / 1e6);
-    jsonout_end(j);
+    struct figure_id id = {
+        .scope = FIGURE_OF_QOS, .by = GROUPS_QOS, .qos = (uint8_t)qos, .what = FIGURE_END_TO_END};
+    const struct hist *h = figures_hist(v->f, id);
+    v->qos.end_to_end = h;
+    v->qos.none = h ? NAN : 1;
+    v->qos.requests = h ? (double)hist_count(h) : NAN;
+    v->qos.p95_ms = p95_ms(h);
     id.scope = FIGURE_OF_TARGETS;
     id.what = FIGURE_TARGET_P95;
-    double target = figures_number(s->f, id);
-    if (isfinite(target)) { /* arrivals are known */
-        jsonout_object(j, "sla");
-        jsonout_f64(j, "target_p95_ms", target);
-        jsonout_f64(j, "actual_p95_ms", p95_ms(h));
-        id.what = FIGURE_COMPLIANCE;
-        double share = figures_number(s->f, id);
-        jsonout_f64(j, "compliance", share);
-        jsonout_bool(j, "met", share >= FIGURES_COMPLIANCE);
+    v->qos.target_ms = h ? figures_number(v->f, id) : NAN;
+    id.what = FIGURE_COMPLIANCE;
+    v->qos.compliance = figures_number(v->f, id);
+    v->qos.met = v->qos.compliance >= FIGURES_COMPLIANCE;
+}
+
+static void put_qos(struct jsonout *j, const char *name, const void *values)
+{
+    struct values v = *(const struct values *)values;
+    jsonout_object(j, name);
+    for (unsigned qos = 0; qos < TRACE_QOSES; qos++) {
+        gather_qos(&v, qos);
+        jsonout_object(j, trace_qos_text(qos));
+        map_put(j, of_qos, &v);
         jsonout_end(j);
     }
     jsonout_end(j);
 }
 
-static void put_prompts(struct jsonout *j, const struct source *s)
+static void put_why_invalid(struct jsonout *j, const char *name, const void *values)
 {
-    uint64_t requests = s->list->storage ? hist_count(s->list->storage) : 0;
-    uint64_t begun = class_count(s, TRACE_SYSTEM, FIGURE_LOOKUPS);
-    jsonout_object(j, "prefix_cache_stats");
-    jsonout_u64(j, "prefix_hits", begun);
-    jsonout_u64(j, "prefix_misses", requests > begun ? requests - begun : 0);
-    jsonout_u64(j, "system_prompt_reuse", begun);
-    jsonout_u64(j, "common_phrase_reuse", class_count(s, TRACE_COMMON, FIGURE_LOOKUPS));
-    jsonout_u64(j, "bytes_saved", s->direct->prefix_bytes);
-    jsonout_end(j);
-}
-
-static void put_turns(struct jsonout *j, const struct source *s)
-{
-    uint64_t hits = class_count(s, TRACE_MULTI_TURN, FIGURE_HITS);
-    uint64_t misses = class_count(s, TRACE_MULTI_TURN, FIGURE_MISSES);
-    jsonout_object(j, "multi_turn_stats");
-    jsonout_u64(j, "cache_hits", hits);
-    jsonout_u64(j, "cache_misses", misses);
-    jsonout_f64(j, "hit_rate",
-                hits + misses > 0 ? (double)hits / ((double)hits + (double)misses) : 0);
-    jsonout_end(j);
-}
-
-static void put_summary(struct jsonout *j, const struct source *s,
-                        const struct verdict_limits *limits, const struct mlperf_rank *rank)
-{
-    uint64_t requests = s->list->storage ? hist_count(s->list->storage) : 0;
-    jsonout_object(j, "summary");
-    jsonout_u64(j, "total_requests", requests);
-    if (isfinite(s->tokens))
-        jsonout_u64(j, "total_tokens", (uint64_t)s->tokens);
-    jsonout_f64(j, "elapsed_time", s->elapsed_s);
-    if (isfinite(rank->tokens_per_s))
-        jsonout_f64(j, "avg_throughput_tokens_per_sec", rank->tokens_per_s);
-    jsonout_f64(j, "total_storage_io_time", s->storage_s);
-    if (isfinite(rank->storage_tokens_per_s))
-        jsonout_f64(j, "storage_throughput_tokens_per_sec", rank->storage_tokens_per_s);
-    jsonout_f64(j, "requests_per_second", per_s(s, (double)requests));
-    put_latency(j, "end_to_end_latency_ms", request_hist(s, FIGURE_END_TO_END));
-    put_latency(j, "storage_io_latency_ms", s->list->storage);
-    put_latency(j, "generation_latency_ms", request_hist(s, FIGURE_GENERATION));
-    put_cache(j, s, limits);
-    jsonout_object(j, "qos_metrics");
-    for (unsigned qos = 0; qos < TRACE_QOSES; qos++)
-        put_qos(j, s, qos);
-    jsonout_end(j);
-    put_prompts(j, s);
-    jsonout_array(j, "autoscaling_stats");
-    jsonout_end(j);
-    jsonout_null(j, "autoscaling_summary"); /* null there, too, without autoscaling */
-    put_turns(j, s);
-    jsonout_end(j);
-}
-
-/* ---- members of our own ---- */
-
-static void put_own(struct jsonout *j, const struct source *s)
-{
-    const struct figure_id valid = figure_id(FIGURE_OF_PROVENANCE, FIGURE_VALID);
-    const struct figure_id device = figure_id_direction(TRACE_STORAGE, TRACE_WRITE, FIGURE_DEVICE);
-    const struct hist *all_writes = figures_hist(s->f, device);
+    const struct values *v = values;
     size_t n;
-    const char *const *why = figures_why_invalid(s->f, &n);
-    jsonout_text_value(j, "note", "written by kvstat from a replay: not an official MLPerf result");
-    if (figures_is(s->f, valid) || figures_is_not(s->f, valid))
-        jsonout_bool(j, "valid", figures_is(s->f, valid));
-    jsonout_array(j, "why_invalid");
+    const char *const *why = figures_why_invalid(v->f, &n);
+    jsonout_array(j, name);
     for (size_t i = 0; i < n; i++)
         jsonout_text_value(j, NULL, why[i]);
-    jsonout_end(j);
-    jsonout_object(j, "kvtrace");
-    jsonout_object(j, "demotions");
-    for (unsigned t = TRACE_CPU; t < TRACE_TIERS; t++) {
-        const struct figure_id id = figure_id_tier(FIGURE_OF_CACHE_TIER, t, FIGURE_OFFLOAD_OPS);
-        char name[64];
-        snprintf(name, sizeof(name), "%s_write_ops", tiers[t]);
-        jsonout_u64(j, name, figures_count(s->f, id));
-        snprintf(name, sizeof(name), "%s_written_gb", tiers[t]);
-        jsonout_f64(j, name, gib(s->written[t] - (double)s->direct->tier[t][DIRECT_WRITE].bytes));
-    }
-    jsonout_end(j);
-    put_times(j, "storage_all_writes", "device_", all_writes);
-    jsonout_u64(j, "listed_requests", s->list->count);
     jsonout_end(j);
 }
 
 bool mlperf_results(struct jsonout *j, const struct figures *f, const struct verdict_limits *limits,
                     struct mlperf_rank *rank)
 {
-    struct source s;
+    struct values v = {.f = f, .limits = limits};
     if (!figures_is_result(f) || !figures_direct(f))
         return false;
-    gather(&s, f);
-    bool skipped = figures_is(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATION_SKIPPED));
-    *rank = (struct mlperf_rank){
-        .read_gbps = per_s(&s, gib(s.read[TRACE_STORAGE])),
-        .write_gbps = per_s(&s, gib(s.written[TRACE_STORAGE])),
-        .tokens_per_s = skipped || isnan(s.tokens) ? NAN : per_s(&s, s.tokens),
-        .storage_tokens_per_s = s.storage_s > 0 ? s.tokens / s.storage_s : 0 * s.tokens,
-        .request_p95_ms = p95_ms(s.list->storage),
-        .read_p95_ms = p95_ms(s.direct->tier[TRACE_STORAGE][DIRECT_READ].time[DIRECT_SERVICE]),
-        .read_device_p95_ms =
-            p95_ms(s.direct->tier[TRACE_STORAGE][DIRECT_READ].time[DIRECT_DEVICE]),
-        .write_device_p95_ms =
-            p95_ms(s.direct->tier[TRACE_STORAGE][DIRECT_WRITE].time[DIRECT_DEVICE]),
-        .cpu_tier =
-            figures_number(f, figure_id_tier(FIGURE_OF_CAPACITY, TRACE_CPU, FIGURE_ITSELF)) > 0};
-    put_root(j, &s);
-    put_summary(j, &s, limits, rank);
-    put_own(j, &s);
+    gather(&v);
+    *rank = v.rank;
+    map_put(j, mlperf_results_map, &v);
     return true;
 }

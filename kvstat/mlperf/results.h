@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "kvstat/mlperf/map.h"
 #include "kvstat/report/figures.h"
 #include "kvstat/report/verdict.h"
 #include "lib/json/jsonout.h"
@@ -18,6 +19,9 @@ struct mlperf_rank {
     double read_device_p95_ms, write_device_p95_ms;
     bool cpu_tier; /* it had one */
 };
+
+/* The members of a results file. */
+extern const struct map_row mlperf_results_map[];
 
 /* Adds the members of a results file. f was counted with scan_opts.direct. False, and nothing
  * added, when f is no result file. *rank: what aggregators take from it. */

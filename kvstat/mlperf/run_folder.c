@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "kvstat/mlperf/map.h"
 #include "kvstat/mlperf/results.h"
 #include "lib/base/memory.h"
 #include "lib/base/units.h"
@@ -34,11 +35,105 @@ struct run_folder {
     char when[20], path[PATH_BYTES];
     struct rank *rank;
     size_t ranks, room;
-    /* The first rank's, for the metadata; owned. */
-    char *model, *generation_mode, *target;
-    int64_t users;
-    double seconds, gpu_gib, cpu_gib;
+    struct jsonout *metadata; /* of the first rank */
 };
+
+/* ---- the maps ---- */
+
+/* What is said of a run or, in its summary, of one option of it. */
+struct values {
+    const struct figures *f; /* of the first rank; NULL in the summary */
+    const struct run_folder *r;
+    const char *model, *when;
+    double capacity[TRACE_TIERS], option, hosts, ranks, trials, missing;
+    struct mlperf_rank all; /* of all ranks and trials; NAN: one of them is not known */
+};
+
+static void put_options(struct jsonout *j, const char *name, const void *values);
+static void put_missing(struct jsonout *j, const char *name, const void *values);
+static void put_cpu_ranks(struct jsonout *j, const char *name, const void *values);
+
+#define AT(f, field)       .form = MAP_##f, .at = offsetof(struct values, field)
+#define ALL(field)         AT(NUMBER, all.field), .if_known = true
+#define TOLD(place, words) .told = (place), .label = (words)
+#define GIB                .unit = (double)UNITS_GIB
+#define NOTE               "written by kvstat from replays: not an official MLPerf result"
+
+static const struct map_row of_nothing[] = {{.name = NULL}};
+
+/* They stand in the metadata twice, as in the benchmark's. */
+#define PARAMETERS                                                                                 \
+    {"num_users", "run.users", .form = MAP_WHOLE, TOLD(3, "users")},                               \
+        {"duration", "elapsed_s", .form = MAP_WHOLE, TOLD(4, "duration, s")},                      \
+        {"gpu_mem_gb", NULL, AT(NUMBER, capacity[TRACE_GPU]), GIB, TOLD(5, "GPU tier, GiB")},      \
+        {"cpu_mem_gb", NULL, AT(NUMBER, capacity[TRACE_CPU]), GIB, TOLD(6, "CPU tier, GiB")},      \
+        {"generation_mode", "run.generation_mode", .form = MAP_TEXT, TOLD(7, "generation mode")},  \
+    {                                                                                              \
+        "performance_profile", NULL, .form = MAP_TEXT, .text = "throughput"                        \
+    }
+
+static const struct map_row of_parameters[] = {{"model", NULL, AT(TEXT, model)},
+                                               PARAMETERS,
+                                               {"cache_dir", "run.target", .form = MAP_TEXT},
+                                               {.name = NULL}};
+
+const struct map_row mlperf_metadata_map[] = {
+    {"benchmark_type", NULL, .form = MAP_TEXT, .text = "kv_cache"},
+    {"model", NULL, AT(TEXT, model), TOLD(2, "model")},
+    {"command", NULL, .form = MAP_TEXT, .text = "run"},
+    {"run_datetime", NULL, AT(TEXT, when)},
+    {"num_processes", NULL, .form = MAP_TEXT},
+    {"accelerator", NULL, .form = MAP_TEXT},
+    {"override_parameters", NULL, .form = MAP_OBJECT, .in = of_nothing},
+    {"kvcache_model", NULL, AT(TEXT, model)},
+    PARAMETERS,
+    {"exec_type", NULL, .form = MAP_TEXT, .text = "mpi"},
+    {"parameters", NULL, .form = MAP_OBJECT, .in = of_parameters},
+    {"note", NULL, .form = MAP_TEXT, .text = NOTE},
+    {.name = NULL}};
+
+const struct map_row mlperf_option_map[] = {
+    {"option", NULL, AT(WHOLE, option)},
+    {"aggregated_read_bandwidth_gbps", "tiers.Tier-2.read.gib_per_elapsed_s", ALL(read_gbps),
+     .place = 4, TOLD(1, "storage reads, GiB/s")},
+    {"aggregated_write_bandwidth_gbps", "tiers.Tier-2.write.gib_per_elapsed_s", ALL(write_gbps),
+     .place = 7, TOLD(2, "storage writes, GiB/s")},
+    {"aggregated_avg_throughput_tokens_per_sec", "throughput.wall.generated_tokens_per_s",
+     ALL(tokens_per_s), .place = 1, TOLD(3, "generated tokens/s")},
+    {"aggregated_storage_throughput_tokens_per_sec", "throughput.storage.generated_tokens_per_s",
+     ALL(storage_tokens_per_s), .place = 2, TOLD(4, "tokens/s of storage time")},
+    /* Each of its readers has another of these. */
+    {"aggregated_device_read_p95_ms", "tiers.Tier-2.read.device_us.p95", ALL(read_device_p95_ms),
+     .place = 6, TOLD(7, "read on the device, P95 ms")},
+    {"aggregated_device_write_p95_ms", "tiers.Tier-2.write.device_us.p95", ALL(write_device_p95_ms),
+     .place = 8, TOLD(8, "write on the device, P95 ms")},
+    {"aggregated_p95_latency_ms", "requests.storage_ms.p95", ALL(request_p95_ms), .place = 3,
+     TOLD(5, "storage time of a request, P95 ms")},
+    {"aggregated_storage_read_p95_ms", "tiers.Tier-2.read.service_us.p95", ALL(read_p95_ms),
+     .place = 5, TOLD(6, "read, P95 ms")},
+    {"rank_count", NULL, AT(WHOLE, ranks)},
+    {"trial_count", NULL, AT(WHOLE, trials)},
+    {"missing_files", NULL, .form = MAP_OWN, .put = put_missing},
+    {"partial_failure", NULL, AT(TRUTH, missing)},
+    {"cpu_tier_ranks", NULL, .form = MAP_OWN, .put = put_cpu_ranks},
+    {.name = NULL}};
+
+const struct map_row mlperf_summary_map[] = {
+    {"schema_version", NULL, .form = MAP_TEXT, .text = "1.0"},
+    {"run_datetime", NULL, AT(TEXT, when)},
+    {"npernode", NULL, AT(WHOLE, ranks)},
+    {"host_count", NULL, AT(WHOLE, hosts), TOLD(9, "hosts")},
+    {"total_ranks", NULL, AT(WHOLE, ranks), TOLD(8, "ranks")},
+    {"trials_per_option", NULL, AT(WHOLE, trials), TOLD(10, "trials an option")},
+    {"options", NULL, .form = MAP_OWN, .put = put_options},
+    {"partial_failure", NULL, AT(TRUTH, missing)},
+    {"trial_failures", NULL, .form = MAP_OBJECT, .in = of_nothing},
+    /* Only we write who measured. */
+    {"client", NULL, .form = MAP_TEXT, .text = "kvreplay", TOLD(1, "client")},
+    {"note", NULL, .form = MAP_TEXT, .text = NOTE},
+    {.name = NULL}};
+
+/* ---- the folder ---- */
 
 bool run_folder_is_meant(const char *path)
 {
@@ -65,9 +160,7 @@ void run_folder_free(struct run_folder *r)
     if (!r)
         return;
     free(r->rank);
-    free(r->model);
-    free(r->generation_mode);
-    free(r->target);
+    jsonout_free(r->metadata);
     free(r);
 }
 
@@ -151,30 +244,21 @@ static const char *folder_of(const char *model)
     return !*name || *name == '.' ? "unknown" : name;
 }
 
-static double tier_gib(const struct figures *f, unsigned tier)
-{
-    double bytes = figures_number(f, figure_id_tier(FIGURE_OF_CAPACITY, tier, FIGURE_ITSELF));
-    return isfinite(bytes) ? bytes / (double)UNITS_GIB : 0;
-}
-
-/* Takes what the metadata says from the first rank, and makes the folder. */
+/* Makes the metadata of the first rank, and the folder. */
 static int begin(struct run_folder *r, const struct figures *f, struct err *e)
 {
-    double users = figures_number(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_USERS));
-    const char *model = figures_text(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_MODEL));
-    r->users = isfinite(users) ? (int64_t)users : 0;
-    r->seconds = figures_number(f, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED));
-    r->gpu_gib = tier_gib(f, TRACE_GPU);
-    r->cpu_gib = tier_gib(f, TRACE_CPU);
-    r->model = strdup(folder_of(model));
-    r->generation_mode =
-        strdup(figures_text(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_GENERATION_MODE)));
-    r->target = strdup(figures_text(f, figure_id(FIGURE_OF_PROVENANCE, FIGURE_TARGET)));
-    if (!r->model || !r->generation_mode || !r->target)
+    const char *model = figures_text_of(f, FIGURE_OF_PROVENANCE, FIGURE_MODEL);
+    struct values v = {.f = f, .model = folder_of(model), .when = r->when};
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        v.capacity[t] =
+            fmax(figures_number(f, figure_id_tier(FIGURE_OF_CAPACITY, t, FIGURE_ITSELF)), 0);
+    r->metadata = jsonout_create();
+    if (!r->metadata)
         return err_nomem(e, "results");
+    map_put(r->metadata, mlperf_metadata_map, &v);
     size_t len = strlen(r->dir);
     int n = snprintf(r->path, sizeof(r->path), "%s%skv_cache/%s/run/%s", r->dir,
-                     r->dir[len - 1] == '/' ? "" : "/", r->model, r->when);
+                     r->dir[len - 1] == '/' ? "" : "/", v.model, r->when);
     /* Names of files and folders below take another hundred bytes. */
     if (n >= PATH_BYTES - 128)
         return err_set(e, -ENAMETOOLONG, ERR_OUTPUT, "--mlperf", "name of the folder is too long");
@@ -222,14 +306,6 @@ out:
 
 /* ---- all of them ---- */
 
-static double of_rank(const struct rank *k, size_t field)
-{
-    double v;
-    memcpy(&v, (const char *)&k->figures + field, sizeof(v));
-    return v;
-}
-#define FIELD(name) offsetof(struct mlperf_rank, name)
-
 /* Highest trial or rank of an option, and how many there are. */
 struct extent {
     int trials, ranks;
@@ -248,163 +324,112 @@ static struct extent extent_of(const struct run_folder *r, int option)
     return x;
 }
 
-/* Summed over ranks, averaged over the trials that have any; NAN: one of them is not known. */
-static double summed(const struct run_folder *r, int option, size_t field)
+/* Sets what an option has in a row: P95s are the largest of all ranks, other figures are summed
+ * over ranks and averaged over the trials that have any; NAN: one of them is not known. */
+static void all_of(struct values *o, const struct map_row *m)
 {
-    const struct extent x = extent_of(r, option);
-    double sum = 0;
+    const struct run_folder *r = o->r;
+    const size_t field = m->at - offsetof(struct values, all);
+    double sum = 0, most = NAN;
     int trials = 0;
-    for (int trial = 0; trial < x.trials; trial++) {
+    for (int trial = 0; trial < (int)o->trials; trial++) {
         bool any = false;
-        for (size_t i = 0; i < r->ranks; i++)
-            if (r->rank[i].option == option && r->rank[i].trial == trial) {
-                sum += of_rank(&r->rank[i], field);
-                any = true;
-            }
+        for (size_t i = 0; i < r->ranks; i++) {
+            const struct rank *k = &r->rank[i];
+            if (k->option != (int)o->option || k->trial != trial)
+                continue;
+            double v;
+            memcpy(&v, (const char *)&k->figures + field, sizeof(v));
+            sum += v;
+            most = fmax(most, v);
+            any = true;
+        }
         trials += any;
     }
-    return trials > 0 ? sum / trials : NAN;
+    const double all = strstr(m->figure, ".p95") ? most : sum / trials;
+    memcpy((char *)o + m->at, &all, sizeof(all));
 }
 
-/* NAN: none has it. */
-static double largest(const struct run_folder *r, int option, size_t field)
-{
-    double most = NAN;
-    for (size_t i = 0; i < r->ranks; i++)
-        if (r->rank[i].option == option)
-            most = fmax(most, of_rank(&r->rank[i], field));
-    return most;
-}
-
-static void put_known(struct jsonout *j, const char *key, double v)
-{
-    if (isfinite(v))
-        jsonout_f64(j, key, v);
-}
-
-/* "trial_1/rank_0": files that others of the option have. Returns how many. */
-static int put_missing(struct jsonout *j, const struct run_folder *r, int option)
+/* How many ranks left no file that others of the option have. names: their array; NULL: they are
+ * only counted. */
+static int count_missing(const struct run_folder *r, int option, struct jsonout *names)
 {
     const struct extent x = extent_of(r, option);
     int missing = 0;
-    jsonout_array(j, "missing_files");
     for (int trial = 0; trial < x.trials; trial++)
         for (int rank = 0; rank < x.ranks; rank++)
             if (!find_rank(r, option, trial, rank)) {
                 char name[64];
                 snprintf(name, sizeof(name), "option_%d/trial_%d/rank_%d", option, trial, rank);
-                jsonout_text_value(j, NULL, name);
+                if (names)
+                    jsonout_text_value(names, NULL, name);
                 missing++;
             }
-    jsonout_end(j);
     return missing;
 }
 
-/* Returns how many files are missing. */
-static int put_option(struct jsonout *j, const struct run_folder *r, int option)
+static void put_missing(struct jsonout *j, const char *name, const void *values)
 {
-    const struct extent x = extent_of(r, option);
-    char key[16];
-    snprintf(key, sizeof(key), "%d", option);
-    jsonout_object(j, key);
-    jsonout_i64(j, "option", option);
-    put_known(j, "aggregated_read_bandwidth_gbps", summed(r, option, FIELD(read_gbps)));
-    put_known(j, "aggregated_write_bandwidth_gbps", summed(r, option, FIELD(write_gbps)));
-    put_known(j, "aggregated_avg_throughput_tokens_per_sec",
-              summed(r, option, FIELD(tokens_per_s)));
-    put_known(j, "aggregated_storage_throughput_tokens_per_sec",
-              summed(r, option, FIELD(storage_tokens_per_s)));
-    /* Each of its readers has another of these. */
-    put_known(j, "aggregated_device_read_p95_ms", largest(r, option, FIELD(read_device_p95_ms)));
-    put_known(j, "aggregated_device_write_p95_ms", largest(r, option, FIELD(write_device_p95_ms)));
-    put_known(j, "aggregated_p95_latency_ms", largest(r, option, FIELD(request_p95_ms)));
-    put_known(j, "aggregated_storage_read_p95_ms", largest(r, option, FIELD(read_p95_ms)));
-    jsonout_i64(j, "rank_count", x.ranks);
-    jsonout_i64(j, "trial_count", x.trials);
-    int missing = put_missing(j, r, option);
-    jsonout_bool(j, "partial_failure", missing > 0);
-    jsonout_array(j, "cpu_tier_ranks");
-    for (int rank = 0; rank < x.ranks; rank++) {
-        const struct rank *k = find_rank(r, option, 0, rank);
+    const struct values *o = values;
+    jsonout_array(j, name);
+    count_missing(o->r, (int)o->option, j);
+    jsonout_end(j);
+}
+
+static void put_cpu_ranks(struct jsonout *j, const char *name, const void *values)
+{
+    const struct values *o = values;
+    jsonout_array(j, name);
+    for (int rank = 0; rank < (int)o->ranks; rank++) {
+        const struct rank *k = find_rank(o->r, (int)o->option, 0, rank);
         if (k && k->figures.cpu_tier)
             jsonout_i64(j, NULL, rank);
     }
     jsonout_end(j);
-    jsonout_end(j);
-    return missing;
 }
 
-static void put_summary(struct jsonout *j, const struct run_folder *r)
+static void put_options(struct jsonout *j, const char *name, const void *values)
 {
-    struct extent most = {0, 0};
-    int missing = 0;
+    const struct values *s = values;
+    jsonout_object(j, name);
+    for (int option = 1; option <= OPTIONS_MAX; option++) {
+        const struct extent x = extent_of(s->r, option);
+        struct values o = {.r = s->r, .option = option, .ranks = x.ranks, .trials = x.trials};
+        char key[16];
+        if (x.trials == 0)
+            continue;
+        o.missing = count_missing(s->r, option, NULL);
+        for (const struct map_row *m = mlperf_option_map; m->name; m++)
+            if (m->figure)
+                all_of(&o, m);
+        snprintf(key, sizeof(key), "%d", option);
+        jsonout_object(j, key);
+        map_put(j, mlperf_option_map, &o);
+        jsonout_end(j);
+    }
+    jsonout_end(j);
+}
+
+static struct jsonout *make_summary(const struct run_folder *r)
+{
+    struct values s = {.r = r, .when = r->when, .hosts = 1};
+    struct jsonout *j = jsonout_create();
     for (int option = 1; option <= OPTIONS_MAX; option++) {
         const struct extent x = extent_of(r, option);
-        most.trials = x.trials > most.trials ? x.trials : most.trials;
-        most.ranks = x.ranks > most.ranks ? x.ranks : most.ranks;
+        s.trials = x.trials > s.trials ? x.trials : s.trials;
+        s.ranks = x.ranks > s.ranks ? x.ranks : s.ranks;
+        s.missing += count_missing(r, option, NULL);
     }
-    jsonout_text_value(j, "schema_version", "1.0");
-    jsonout_text_value(j, "run_datetime", r->when);
-    jsonout_i64(j, "npernode", most.ranks);
-    jsonout_i64(j, "host_count", 1);
-    jsonout_i64(j, "total_ranks", most.ranks);
-    jsonout_i64(j, "trials_per_option", most.trials);
-    jsonout_object(j, "options");
-    for (int option = 1; option <= OPTIONS_MAX; option++)
-        if (extent_of(r, option).trials > 0)
-            missing += put_option(j, r, option);
-    jsonout_end(j);
-    jsonout_bool(j, "partial_failure", missing > 0);
-    jsonout_object(j, "trial_failures");
-    jsonout_end(j);
-    jsonout_text_value(j, "client", "kvreplay"); /* compare_runs.c tells ours by it */
-    jsonout_text_value(j, "note", "written by kvstat from replays: not an official MLPerf result");
+    if (j)
+        map_put(j, mlperf_summary_map, &s);
+    return j;
 }
 
-/* The parameters stand in it twice, as in the benchmark's. */
-static void put_parameters(struct jsonout *j, const struct run_folder *r)
-{
-    jsonout_i64(j, "num_users", r->users);
-    jsonout_i64(j, "duration", llround(r->seconds));
-    jsonout_f64(j, "gpu_mem_gb", r->gpu_gib);
-    jsonout_f64(j, "cpu_mem_gb", r->cpu_gib);
-    jsonout_text_value(j, "generation_mode", r->generation_mode);
-    jsonout_text_value(j, "performance_profile", "throughput");
-}
-
-static void put_metadata(struct jsonout *j, const struct run_folder *r)
-{
-    jsonout_text_value(j, "benchmark_type", "kv_cache");
-    jsonout_text_value(j, "model", r->model);
-    jsonout_text_value(j, "command", "run");
-    jsonout_text_value(j, "run_datetime", r->when);
-    jsonout_null(j, "num_processes");
-    jsonout_null(j, "accelerator");
-    jsonout_object(j, "override_parameters");
-    jsonout_end(j);
-    jsonout_text_value(j, "kvcache_model", r->model);
-    put_parameters(j, r);
-    jsonout_text_value(j, "exec_type", "mpi");
-    jsonout_object(j, "parameters");
-    jsonout_text_value(j, "model", r->model);
-    put_parameters(j, r);
-    jsonout_text_value(j, "cache_dir", r->target);
-    jsonout_end(j);
-    jsonout_text_value(j, "note", "written by kvstat from replays: not an official MLPerf result");
-}
-
-static int save(const struct run_folder *r, const char *name,
-                void (*put)(struct jsonout *, const struct run_folder *), struct err *e)
+static int save(const struct run_folder *r, const char *name, struct jsonout *j, struct err *e)
 {
     char path[PATH_BYTES];
-    struct jsonout *j = jsonout_create();
-    if (!j)
-        return err_nomem(e, "results");
     snprintf(path, sizeof(path), "%.*s/%s", PATH_BYTES - 128, r->path, name);
-    put(j, r);
-    int rc = jsonout_save(j, path, e);
-    jsonout_free(j);
-    return rc;
+    return j ? jsonout_save(j, path, e) : err_nomem(e, "results");
 }
 
 int run_folder_finish(struct run_folder *r, struct err *e)
@@ -412,11 +437,15 @@ int run_folder_finish(struct run_folder *r, struct err *e)
     char dated[64];
     if (r->ranks == 0)
         return 0;
+    struct jsonout *summary = make_summary(r);
     snprintf(dated, sizeof(dated), "kv_cache_%s_metadata.json", r->when);
-    int rc = save(r, dated, put_metadata, e);
+    int rc = save(r, dated, r->metadata, e);
     /* Readers since version 3.0 take the first name, those before the second. */
     if (rc == 0)
-        rc = save(r, "summary.json", put_summary, e);
+        rc = save(r, "summary.json", summary, e);
     snprintf(dated, sizeof(dated), "kvcache_run_summary_%s.json", r->when);
-    return rc == 0 ? save(r, dated, put_summary, e) : rc;
+    if (rc == 0)
+        rc = save(r, dated, summary, e);
+    jsonout_free(summary);
+    return rc;
 }

@@ -7,12 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvstat/mlperf/map.h"
 #include "kvstat/report/figures.h"
 #include "kvstat/report/verdict.h"
 #include "lib/base/err.h"
 
 /* Whether --mlperf names a folder: one that is there, or a name that ends in a slash. */
 bool run_folder_is_meant(const char *path);
+
+/* The members of a run's metadata, of its summary, and of one option there. */
+extern const struct map_row mlperf_metadata_map[], mlperf_summary_map[], mlperf_option_map[];
 
 struct run_folder;
 /* dir is lent; now_wall_ns names the run. NULL: no memory. Nothing is written yet. */

@@ -7,75 +7,56 @@
 
 #include "kvstat/report/cells.h"
 
-#define RECORDED(name)                                                                             \
-    {                                                                                              \
-        .scope = FIGURE_OF_OTHER, .what = FIGURE_OTHER, .member = (name)                           \
-    }
-#define OF_REQUESTS(is, s)                                                                         \
-    {                                                                                              \
-        .scope = FIGURE_OF_REQUESTS, .what = (is), .statistic = (s)                                \
-    }
+/* Rates that only results of `vllm bench throughput` and the like have; ours are computed. */
+#define REQUESTS_PER_S   "requests_per_second"
+#define ALL_TOKENS_PER_S "tokens_per_second"
 
+/* The figures by their names. Of a run of our own that has no such figure, another one stands
+ * against it. */
 static const struct {
-    struct figure_id id;
-    const char *label;
+    const char *figure, *label;
     bool if_there; /* left out where the reference does not have it */
+    const char *own;
 } compared[REFERENCE_FIGURES] = {
-    {{.scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE}, "hit rate of all lookups", false},
-    {{.scope = FIGURE_OF_CACHE, .what = FIGURE_READ_WRITE_RATIO}, "bytes read / written", false},
-    {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_CONTEXT_TOKENS_MEAN},
-     "context tokens a request",
-     false},
-    {{.scope = FIGURE_OF_REQUESTS, .what = FIGURE_GENERATED_TOKENS_MEAN},
-     "generated tokens a request",
-     false},
-    {{.scope = FIGURE_OF_WALL, .what = FIGURE_GENERATED_TOKENS_PER_S},
-     "generated tokens a second",
-     false},
-    {REFERENCE_REQUESTS_PER_S, "requests a second", true},
-    {REFERENCE_ALL_TOKENS_PER_S, "all tokens a second", true},
-    {RECORDED("recorded.hit_rate"), "recorded hit rate of tokens", true},
-    {RECORDED("recorded.end_to_end_ms.p50"), "recorded end to end p50, ms", true},
-    {RECORDED("recorded.end_to_end_ms.p95"), "recorded end to end p95, ms", true},
-    {RECORDED("recorded.first_token_ms.p50"), "recorded 1st token p50, ms", true},
-    {RECORDED("recorded.first_token_ms.p95"), "recorded 1st token p95, ms", true},
+    {"cache.lookups.all.hit_rate", "hit rate of all lookups", false, NULL},
+    {"cache.read_write_ratio", "bytes read / written", false, NULL},
+    {"requests.context_tokens_mean", "context tokens a request", false, NULL},
+    {"requests.generated_tokens_mean", "generated tokens a request", false, NULL},
+    {"throughput.wall.generated_tokens_per_s", "generated tokens a second", false, NULL},
+    {REQUESTS_PER_S, "requests a second", true, NULL},
+    {ALL_TOKENS_PER_S, "all tokens a second", true, NULL},
+    {"recorded.hit_rate", "recorded hit rate of tokens", true, "cache.lookups.all.hit_rate"},
+    {"recorded.end_to_end_ms.p50", "recorded end to end p50, ms", true,
+     "requests.end_to_end_ms.p50"},
+    {"recorded.end_to_end_ms.p95", "recorded end to end p95, ms", true,
+     "requests.end_to_end_ms.p95"},
+    {"recorded.first_token_ms.p50", "recorded 1st token p50, ms", true,
+     "requests.first_token_ms.p50"},
+    {"recorded.first_token_ms.p95", "recorded 1st token p95, ms", true,
+     "requests.first_token_ms.p95"},
 };
 
-/* The figures of this run that stand against recorded ones. */
-static const struct {
-    const char *member;
-    struct figure_id id;
-} against[] = {
-    {"recorded.hit_rate", {.scope = FIGURE_OF_LOOKUPS, .what = FIGURE_HIT_RATE}},
-    {"recorded.end_to_end_ms.p50", OF_REQUESTS(FIGURE_END_TO_END, FIGURE_P50)},
-    {"recorded.end_to_end_ms.p95", OF_REQUESTS(FIGURE_END_TO_END, FIGURE_P95)},
-    {"recorded.first_token_ms.p50", OF_REQUESTS(FIGURE_FIRST_TOKEN, FIGURE_P50)},
-    {"recorded.first_token_ms.p95", OF_REQUESTS(FIGURE_FIRST_TOKEN, FIGURE_P95)},
-};
-
-static double mean_of(const struct run_table *t, struct figure_id id)
+static double mean_of(const struct run_table *t, const char *figure)
 {
-    size_t column = run_table_find(t, id);
+    char scratch[FIGURE_NAME];
+    size_t column = run_table_find(t, figure_parse(figure, scratch));
     return column < run_table_columns(t) ? run_table_sample(t, column).mean : NAN;
 }
 
 /* The figure of runs of our own, by requests, their tokens and the elapsed time. */
-static double actual_of(const struct run_table *t, struct figure_id id)
+static double actual_of(const struct run_table *t, int i)
 {
-    const struct figure_id requests = REFERENCE_REQUESTS_PER_S, tokens = REFERENCE_ALL_TOKENS_PER_S;
-    double per_s = mean_of(t, figure_id(FIGURE_OF_REQUESTS, FIGURE_REQUESTS)) /
-                   mean_of(t, figure_id(FIGURE_OF_RUN, FIGURE_ELAPSED));
-    double told = mean_of(t, id);
+    double per_s = mean_of(t, "requests.count") / mean_of(t, "elapsed_s");
+    double told = mean_of(t, compared[i].figure);
     if (!isnan(told))
         return told;
-    for (size_t i = 0; i < sizeof(against) / sizeof(*against); i++)
-        if (id.what == FIGURE_OTHER && strcmp(id.member, against[i].member) == 0)
-            return mean_of(t, against[i].id);
-    if (figure_id_compare(&id, &requests) == 0)
+    if (compared[i].own)
+        return mean_of(t, compared[i].own);
+    if (strcmp(compared[i].figure, REQUESTS_PER_S) == 0)
         return per_s;
-    if (figure_id_compare(&id, &tokens) == 0)
-        return per_s * (mean_of(t, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN)) +
-                        mean_of(t, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATED_TOKENS_MEAN)));
+    if (strcmp(compared[i].figure, ALL_TOKENS_PER_S) == 0)
+        return per_s * (mean_of(t, "requests.context_tokens_mean") +
+                        mean_of(t, "requests.generated_tokens_mean"));
     return NAN;
 }
 
@@ -101,8 +82,8 @@ void reference_compare(struct reference *out, const struct run_table *reference,
     out->verdict = REFERENCE_UNKNOWN;
     for (int i = 0; i < REFERENCE_FIGURES; i++) {
         struct reference_figure *f = &out->figure[i];
-        f->reference = mean_of(reference, compared[i].id);
-        f->actual = actual_of(actual, compared[i].id);
+        f->reference = mean_of(reference, compared[i].figure);
+        f->actual = actual_of(actual, i);
         f->difference = f->reference != 0 ? (f->actual - f->reference) / fabs(f->reference) : NAN;
         f->verdict = verdict_of(f);
         if (f->verdict == REFERENCE_OUTSIDE ||
@@ -119,7 +100,9 @@ void reference_text(FILE *out, const char *file, const struct reference *r)
             "this", "difference", "within 5 %");
     for (int i = 0; i < REFERENCE_FIGURES; i++) {
         const struct reference_figure *f = &r->figure[i];
-        bool share = figure_unit(compared[i].id.what) == FIGURE_UNIT_SHARE;
+        char scratch[FIGURE_NAME];
+        struct figure_id id = figure_parse(compared[i].figure, scratch);
+        bool share = figure_unit(id.what) == FIGURE_UNIT_SHARE;
         const char *(*cell)(char *, double) = share ? cell_share : cell_number;
         char a[CELL], b[CELL], difference[CELL] = "-";
         if (is_left_out(r, i))
@@ -148,11 +131,10 @@ void reference_json(struct jsonout *j, const char *file, const struct reference 
     jsonout_array(j, "figures");
     for (int i = 0; i < REFERENCE_FIGURES; i++) {
         const struct reference_figure *f = &r->figure[i];
-        char name[FIGURE_NAME];
         if (is_left_out(r, i))
             continue;
         jsonout_object(j, NULL);
-        jsonout_text_value(j, "name", figure_name(name, &compared[i].id));
+        jsonout_text_value(j, "name", compared[i].figure);
         jsonout_f64(j, "reference", f->reference);
         jsonout_f64(j, "actual", f->actual);
         jsonout_f64(j, "difference", f->difference);

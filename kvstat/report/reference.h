@@ -17,17 +17,6 @@ enum reference_verdict {
     REFERENCE_UNKNOWN /* one of the two lacks the figure */
 };
 
-/* Rates that only results of `vllm bench throughput` and the like have; kvstat computes them of its
- * own runs. */
-#define REFERENCE_REQUESTS_PER_S                                                                   \
-    {                                                                                              \
-        .scope = FIGURE_OF_OTHER, .what = FIGURE_OTHER, .member = "requests_per_second"            \
-    }
-#define REFERENCE_ALL_TOKENS_PER_S                                                                 \
-    {                                                                                              \
-        .scope = FIGURE_OF_OTHER, .what = FIGURE_OTHER, .member = "tokens_per_second"              \
-    }
-
 enum {
     /* hit rate, read/write ratio, two means of tokens, generated tokens a second; where the
      * reference has them, requests and all tokens a second; of recorded requests, whose summary
