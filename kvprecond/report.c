@@ -9,8 +9,7 @@
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
 
-#define TEXT_CAP   64
-#define SLOW_SHARE (1 / 1.5) /* of the others' bandwidth: such a target is named */
+#define TEXT_CAP 64
 
 static double bytes_per_s(const struct report *r)
 {
@@ -41,7 +40,7 @@ static void find_slow(const struct report *r, struct notes *notes)
         slowest = rate < slowest ? rate : slowest;
     }
     double others = (all - slowest) / (r->lane_count - 1);
-    if (others > 0 && slowest < SLOW_SHARE * others)
+    if (others > 0 && JUDGE_SLOW * slowest < others)
         notes_add(notes,
                   "%s is slow: it took %.1f times as long for a byte as the others on average",
                   r->lanes[at].at->path, others / slowest);

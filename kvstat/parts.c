@@ -21,9 +21,6 @@ enum {
     RANKS_P95 = 950000
 };
 
-/* A start so far from another's, as a share of the time of all, makes two loads of one. */
-static const double APART = 0.05;
-
 struct rank {
     char *file;
     char host[64]; /* "": not known */
@@ -459,7 +456,7 @@ static void doubt_apart(const struct parts *r, struct validity *v)
     struct validity_of apart = {.state = VALIDITY_UNRELIABLE};
     char a[CELL], b[CELL];
 
-    if (r->n == 1 || isnan(r->spread_s) || r->spread_s <= APART * r->in_all_s)
+    if (r->n == 1 || isnan(r->spread_s) || r->spread_s <= JUDGE_MOVES * r->in_all_s)
         return;
     snprintf(
         apart.why, sizeof(apart.why),

@@ -401,8 +401,8 @@ static void doubt_rows(struct figures *f)
     } odd[] = {{t->device_over, VALIDITY_DEVICE, "a device time above their latency"},
                {t->early, VALIDITY_RESPONSE, "a start before they were due"}};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-        struct validity_of doubt = {.state = odd[i].rows * 100 > t->rows ? VALIDITY_UNRELIABLE
-                                                                         : VALIDITY_GOOD};
+        struct validity_of doubt = {
+            .state = odd[i].rows * JUDGE_ODD_ROWS > t->rows ? VALIDITY_UNRELIABLE : VALIDITY_GOOD};
         snprintf(doubt.why, sizeof(doubt.why), "%llu row%s with %s",
                  (unsigned long long)odd[i].rows, units_plural(odd[i].rows), odd[i].what);
         if (odd[i].rows > 0)

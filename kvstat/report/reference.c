@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kvstat/report/cells.h"
+#include "lib/facts/judge.h"
 
 #define RECORDED(name)                                                                             \
     {                                                                                              \
@@ -87,7 +88,7 @@ static bool is_left_out(const struct reference *r, int i)
 static enum reference_verdict verdict_of(const struct reference_figure *f)
 {
     /* A difference of 5 % is within the limit, whatever the last bit of the division says. */
-    const double limit = REFERENCE_TOLERANCE * (1 + 1e-12);
+    const double limit = JUDGE_AGREES * (1 + 1e-12);
     if (isnan(f->reference) || isnan(f->actual))
         return REFERENCE_UNKNOWN;
     if (f->reference == 0)
@@ -144,7 +145,7 @@ void reference_json(struct jsonout *j, const char *file, const struct reference 
 {
     jsonout_object(j, "reference");
     jsonout_text_value(j, "file", file);
-    jsonout_f64(j, "tolerance", REFERENCE_TOLERANCE);
+    jsonout_f64(j, "tolerance", JUDGE_AGREES);
     jsonout_array(j, "figures");
     for (int i = 0; i < REFERENCE_FIGURES; i++) {
         const struct reference_figure *f = &r->figure[i];

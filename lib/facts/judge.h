@@ -40,6 +40,16 @@ enum validity_state validity_state_of(const char *word);
 /* Limits for other work on the machine, which may have lengthened times. */
 #define JUDGE_FOREIGN_SHARE 0.1     /* others' bytes on the devices, by ours: above it */
 #define JUDGE_DELAY_NS      1000000 /* waits for processors, holds of a quota: from here on */
+/* Rows that contradict themselves spoil a figure where they are more than one in so many. */
+#define JUDGE_ODD_ROWS 100
+/* A line that grows by more than this share of the offered load is overload; waits that grow by
+ * this share of the time that passes are those of a line that is not served. */
+#define JUDGE_GROWS   0.05
+#define JUDGE_BACKLOG 0.01
+/* One of several that takes so many times as long as the others for a byte is slow. */
+#define JUDGE_SLOW 1.5
+/* Two runs agree, and a mean is known, within this share. */
+#define JUDGE_AGREES 0.05
 
 /* The state of a figure that was lengthened by that share. */
 enum validity_state judge_longer(double share);
