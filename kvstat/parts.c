@@ -132,17 +132,19 @@ static void take_counts(struct rank *k, const struct agg_totals *t, const struct
 /* Ranks with traces of their own have different digests: then none is that of the run. */
 static int take_digest(struct parts *r, const char *path, struct provenance *p, struct err *e)
 {
+    const char *digest = facts_text(&p->facts, FACT_DIGEST);
+
     if (!r->digest[0])
-        snprintf(r->digest, sizeof(r->digest), "%s", p->digest);
-    if (!p->digest[0] || strcmp(r->digest, p->digest) == 0)
+        snprintf(r->digest, sizeof(r->digest), "%s", digest);
+    if (!digest[0] || strcmp(r->digest, digest) == 0)
         return 0;
     if (p->part.by_keys)
         return err_set(
             e, -EINVAL, ERR_INPUT, path,
-            "ran its share of another trace than the files before it (digest %s, not %s)",
-            p->digest, r->digest);
+            "ran its share of another trace than the files before it (digest %s, not %s)", digest,
+            r->digest);
     r->digests_differ = true;
-    p->digest[0] = '\0';
+    p->facts.of[FACT_DIGEST].known = false;
     return 0;
 }
 
@@ -188,10 +190,8 @@ static void take_summed(struct rank *k, const struct jsonin_v *summary, const st
 {
     static const char *const path[2] = {"read.service_us.p95", "write.service_us.p95"};
     const struct jsonin_v *groups = jsonin_get(summary, "groups"), *tiers;
-    uint64_t total = facts_counted(f, FACT_ROWS, "total");
-    uint64_t skipped = facts_counted(f, FACT_ROWS, "skipped");
 
-    k->rows = total >= skipped ? total - skipped : 0;
+    k->rows = runs_rows(f);
     k->failed = facts_counted(f, FACT_ROWS, "failed") + facts_counted(f, FACT_ROWS, "corrupt");
     for (uint8_t tier = 0; tier < TRACE_TIERS; tier++)
         k->p95_ns[tier][0] = k->p95_ns[tier][1] = NAN;
@@ -244,7 +244,7 @@ static int take_member(struct parts *r, const char *path, const struct jsonin_v 
         k->start_s = r->n > 1 ? r->item[0].start_s : p.part.start_s; /* one instant of all */
         k->late_s = seconds_of_us(item, "late_us");
         k->clock_error_s = seconds_of_us(item, "offset_error_us");
-        k->elapsed_s = p.elapsed_s;
+        k->elapsed_s = facts_number(&p.facts, FACT_ELAPSED_S);
         snprintf(k->host, sizeof(k->host), "%s", host ? host : "");
         err_make_harmless(k->host);
         take_summed(k, summary, &p.facts);
@@ -472,7 +472,7 @@ void parts_settle(struct parts *r, struct provenance *all)
     struct notes of_parts = all->notes;
 
     if (r->digests_differ)
-        all->digest[0] = '\0';
+        all->facts.of[FACT_DIGEST].known = false;
     qsort(r->item, r->n, sizeof(r->item[0]), by_number);
     measure_times(r);
     find_tier(r);

@@ -99,10 +99,16 @@ int figure_id_compare(const struct figure_id *a, const struct figure_id *b)
 enum figure_scope figure_scope_of_facts(enum fact_scope scope)
 {
     static const enum figure_scope of[FACT_SCOPES_SHOWN] = {
-        [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
-        [FACTS_OF_READS] = FIGURE_OF_READS,       [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
-        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE,
-        [FACTS_OF_LOG] = FIGURE_OF_DRIVE_LOG,     [FACTS_OF_FOUND] = FIGURE_OF_AUTOSCALING};
+        [FACTS_OF_PROVENANCE] = FIGURE_OF_PROVENANCE,
+        [FACTS_OF_KERNEL] = FIGURE_OF_KERNEL,
+        [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE,
+        [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
+        [FACTS_OF_READS] = FIGURE_OF_READS,
+        [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
+        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,
+        [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE,
+        [FACTS_OF_LOG] = FIGURE_OF_DRIVE_LOG,
+        [FACTS_OF_FOUND] = FIGURE_OF_AUTOSCALING};
     return of[scope];
 }
 
@@ -252,40 +258,18 @@ static const struct what {
     [FIGURE_FAILED] = {"failed", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_BYTES] = {"bytes", FIGURE_UNIT_BYTES, NULL, NULL},
     [FIGURE_SECONDS] = {"seconds", FIGURE_UNIT_S, NULL, NULL},
-    [FIGURE_CLIENT] = {"client", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_RECORDED] = {"recorded", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SEED] = {"seed", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_MODEL] = {"model", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_DIGEST] = {"digest", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_BYTES_PER_TOKEN] = {"bytes_per_token", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_USERS] = {"users", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_TENSOR_PARALLEL] = {"tensor_parallel", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_NUM_GPUS] = {"num_gpus", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_GENERATION_MODE] = {"generation_mode", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_SIMULATED] = {"simulated", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_EMPTY] = {"empty", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_TIMING] = {"timing", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SPEED] = {"speed", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_WORKERS] = {"workers", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_VALID] = {"valid", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_WHY_INVALID] = {"why_invalid", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DEVICE_READ_BYTES] = {"device_read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_DEVICE_WRITE_BYTES] = {"device_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_PAGE_CACHE_SHARE] = {"page_cache_resident_share", FIGURE_UNIT_SHARE, NULL, NULL},
     [FIGURE_LATENESS] = {"lateness_us", FIGURE_UNIT_US, NULL, NULL},
-    [FIGURE_ENGINE] = {"storage_engine", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_NOTES] = {"notes", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_FLAGS] = {"storage_flags", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_FALLBACKS] = {"storage_fallbacks", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_DEVICE_OVER] = {"device_over_latency", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_EARLY] = {"start_before_due", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_GENERATION_SKIPPED] = {"generation_skipped", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HOST_KERNEL] = {"host_kernel", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_COMMAND] = {"command", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_CONFIGURATION] = {"configuration", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_VERSION] = {"version", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_STARTED] = {"started", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_VALIDITY_LINE] = {"line", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_STATE] = {"state", FIGURE_UNIT_NONE, NULL, NULL},
     [FIGURE_WHY] = {"why", FIGURE_UNIT_NONE, NULL, NULL},
@@ -797,8 +781,9 @@ static bool parse_scope(struct figure_id *id, char *name, enum figure_scope whic
     if (rest && !*rest)
         return true;
     unsigned last = 0, first = facts_of(which, &last);
-    if (rest && first < FACTS_SHOWN)
-        return parse_what(id, rest, FIGURE_FACT + first, FIGURE_FACT + last);
+    if (rest && first < FACTS_SHOWN &&
+        parse_what(id, rest, FIGURE_FACT + first, FIGURE_FACT + last))
+        return true;
     return rest && parse_what(id, rest, FIGURE_FILES, FIGURE_OTHER - 1);
 }
 

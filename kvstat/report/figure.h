@@ -77,34 +77,12 @@ enum figure_what {
     FIGURE_FAILED,
     FIGURE_BYTES,
     FIGURE_SECONDS,
-    FIGURE_CLIENT,
-    FIGURE_RECORDED,
-    FIGURE_SEED,
-    FIGURE_MODEL,
     FIGURE_DIGEST,
-    FIGURE_BYTES_PER_TOKEN,
-    FIGURE_USERS,
-    FIGURE_TENSOR_PARALLEL,
-    FIGURE_NUM_GPUS,
-    FIGURE_GENERATION_MODE,
     FIGURE_SIMULATED,
-    FIGURE_EMPTY,   /* an engine did nothing there */
-    FIGURE_TIMING,  /* of kvreplay */
-    FIGURE_SPEED,   /* by which it divided the times of the trace */
-    FIGURE_WORKERS, /* that served its requests */
+    FIGURE_EMPTY, /* an engine did nothing there */
     FIGURE_VALID,
     FIGURE_WHY_INVALID,
-    FIGURE_DEVICE_READ_BYTES,
-    FIGURE_DEVICE_WRITE_BYTES,
-    FIGURE_PAGE_CACHE_SHARE,
-    FIGURE_HOST,
-    FIGURE_HOST_KERNEL,
-    FIGURE_COMMAND,
-    FIGURE_CONFIGURATION, /* keys with another value than their default */
-    FIGURE_VERSION,
-    FIGURE_STARTED,
     FIGURE_LATENESS,
-    FIGURE_ENGINE,
     FIGURE_NOTES,
     FIGURE_FLAGS,
     FIGURE_FALLBACKS,
@@ -221,6 +199,11 @@ enum figure_what {
     FIGURE_GENERATE_ROWS,     /* no name */
     FIGURE_OTHER,             /* the member in id.member */
     FIGURE_FACT, /* from here on, the facts that are shown, in the order of enum fact_id */
+#define FIGURE_OF_FACT(id, ...) FIGURE_##id = FIGURE_FACT + FACT_##id,
+    FACT_TABLE_PROVENANCE(FIGURE_OF_FACT)
+    FIGURE_DEVICE_READ_BYTES = FIGURE_FACT + FACT_KERNEL_READ_BYTES,
+    FIGURE_DEVICE_WRITE_BYTES,
+    FIGURE_PAGE_CACHE_SHARE,
     FIGURE_WHATS = FIGURE_FACT + FACTS_SHOWN
 };
 

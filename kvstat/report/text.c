@@ -127,7 +127,7 @@ static bool level(const struct figures *f, enum figure_scope scope, enum figure_
                   long long *v)
 {
     const struct figure *figure = figures_find(f, figure_id(scope, what));
-    if (!figure || figure->form != FIGURE_FORM_SIGNED)
+    if (!figure || (figure->form != FIGURE_FORM_SIGNED && figure->form != FIGURE_FORM_UNSIGNED))
         return false;
     *v = figure->level;
     return true;

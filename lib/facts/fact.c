@@ -24,7 +24,9 @@ const struct fact_moved fact_moved[FACTS_MOVED] = {
 
 const char *fact_scope_path(enum fact_scope scope)
 {
-    static const char *const paths[FACT_SCOPES] = {[FACTS_OF_EVIDENCE] = "evidence",
+    static const char *const paths[FACT_SCOPES] = {[FACTS_OF_PROVENANCE] = "run",
+                                                   [FACTS_OF_KERNEL] = "kernel",
+                                                   [FACTS_OF_EVIDENCE] = "evidence",
                                                    [FACTS_OF_OVERLOAD] = "evidence.overload",
                                                    [FACTS_OF_READS] = "evidence.reads",
                                                    [FACTS_OF_WRITES] = "evidence.writes",

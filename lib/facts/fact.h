@@ -7,6 +7,8 @@
 
 /* The objects of a summary that hold facts. */
 enum fact_scope {
+    FACTS_OF_PROVENANCE, /* what made the rows, in kvstat's report */
+    FACTS_OF_KERNEL,     /* the kernel's counts during the run */
     FACTS_OF_EVIDENCE,
     FACTS_OF_OVERLOAD, /* only of a run that was overloaded */
     FACTS_OF_READS,    /* where the bytes of Tier-2 came from, and went */
@@ -59,8 +61,33 @@ enum figure_unit {
 
 /* Every fact: F(its identity without FACT_, scope, name in JSON, kind, unit, merge). Those that
  * kvstat shows, in the order in which it does; those of a scope stand together. A summary has them
- * in the same order, but for those of fact_moved. */
+ * in the same order, but for those of fact_moved. Those of FACTS_OF_PROVENANCE are no object of a
+ * summary: kvstat takes each from where programs and their versions have it. */
+#define FACT_TABLE_PROVENANCE(F)                                                                   \
+    F(CLIENT, PROVENANCE, "client", TEXT, NONE, ALONE)                                             \
+    F(RECORDED, PROVENANCE, "recorded", TEXT, NONE, ALONE)                                         \
+    F(SEED, PROVENANCE, "seed", COUNT, NONE, ALONE)                                                \
+    F(MODEL, PROVENANCE, "model", TEXT, NONE, ALONE)                                               \
+    F(BYTES_PER_TOKEN, PROVENANCE, "bytes_per_token", COUNT, BYTES, ALONE)                         \
+    F(USERS, PROVENANCE, "users", COUNT, NONE, ALONE)                                              \
+    F(TENSOR_PARALLEL, PROVENANCE, "tensor_parallel", COUNT, NONE, ALONE)                          \
+    F(NUM_GPUS, PROVENANCE, "num_gpus", COUNT, NONE, ALONE)                                        \
+    F(GENERATION_MODE, PROVENANCE, "generation_mode", TEXT, NONE, ALONE)                           \
+    F(TIMING, PROVENANCE, "timing", TEXT, NONE, EQUAL)                                             \
+    F(SPEED, PROVENANCE, "speed", NUMBER, NONE, FIRST)                                             \
+    F(WORKERS, PROVENANCE, "workers", COUNT, NONE, EQUAL)                                          \
+    F(HOST, PROVENANCE, "host_name", TEXT, NONE, ALONE)                                            \
+    F(HOST_KERNEL, PROVENANCE, "host_kernel", TEXT, NONE, ALONE)                                   \
+    F(COMMAND, PROVENANCE, "command", TEXT, NONE, ALONE)                                           \
+    F(CONFIGURATION, PROVENANCE, "configuration", TEXT, NONE, ALONE)                               \
+    F(VERSION, PROVENANCE, "version", TEXT, NONE, ALONE)                                           \
+    F(STARTED, PROVENANCE, "started", TEXT, NONE, ALONE)                                           \
+    F(ENGINE, PROVENANCE, "storage_engine", TEXT, NONE, ALONE)
 #define FACT_TABLE_SHOWN(F)                                                                        \
+    FACT_TABLE_PROVENANCE(F)                                                                       \
+    F(KERNEL_READ_BYTES, KERNEL, "device_read_bytes", COUNT, BYTES, ALONE)                         \
+    F(KERNEL_WRITE_BYTES, KERNEL, "device_write_bytes", COUNT, BYTES, ALONE)                       \
+    F(PAGE_CACHE_SHARE, KERNEL, "page_cache_resident_share", NUMBER, SHARE, ALONE)                 \
     F(RUN_DELAY_S, EVIDENCE, "run_delay_s", NUMBER, S, SUM)                                        \
     F(RUN_DELAY_SHARE, EVIDENCE, "run_delay_share", NUMBER, SHARE, MAX)                            \
     F(STEAL_SHARE, EVIDENCE, "steal_share", NUMBER, SHARE, MAX)                                    \

@@ -89,6 +89,11 @@ double facts_number(const struct facts *f, enum fact_id id)
     return kind == FACT_COUNT ? (double)v->count : v->number;
 }
 
+const char *facts_text(const struct facts *f, enum fact_id id)
+{
+    return f->of[id].known ? f->of[id].text : "";
+}
+
 /* ---- several to one ---- */
 
 static bool same(enum fact_kind kind, const struct fact_value *a, const struct fact_value *b)
@@ -356,22 +361,22 @@ static void read_hist(struct facts *f, struct fact_value *to, const struct jsoni
     f->failed |= !to->known;
 }
 
-static void read_value(struct facts *f, const struct fact *fact, const struct jsonin_v *v)
+void facts_read_value(struct facts *f, enum fact_id id, const struct jsonin_v *v)
 {
-    struct fact_value *to = value_of(f, fact->id, false);
+    struct fact_value *to = value_of(f, id, false);
     const char *text = jsonin_text(v, NULL);
     double number;
 
-    switch (fact->kind) {
+    switch (fact_of(id)->kind) {
     case FACT_COUNT:
         to->known = jsonin_u64(v, &to->count) == 0;
         break;
     case FACT_NUMBER:
         if (jsonin_f64(v, &number) == 0)
-            facts_put_number(f, fact->id, number);
+            facts_put_number(f, id, number);
         break;
     case FACT_TEXT:
-        facts_put_text(f, fact->id, text);
+        facts_put_text(f, id, text);
         err_make_harmless(to->text);
         break;
     case FACT_YES:
@@ -400,12 +405,12 @@ static void read_scope(struct facts *f, const struct jsonin_v *document, enum fa
         return;
     for (unsigned i = 0; from && i < FACTS; i++)
         if (fact_of(i)->scope == scope)
-            read_value(f, fact_of(i), jsonin_get(from, fact_of(i)->member));
+            facts_read_value(f, i, jsonin_get(from, fact_of(i)->member));
 }
 
 void facts_read(struct facts *f, const struct jsonin_v *summary)
 {
-    for (unsigned s = 0; s < FACTS_OF_STEP; s++)
+    for (unsigned s = FACTS_OF_KERNEL; s < FACTS_OF_STEP; s++)
         read_scope(f, summary, s);
 }
 

@@ -56,6 +56,8 @@ void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h);
 void facts_release(struct facts *f);
 /* A count or a number; NAN: not known, or neither. */
 double facts_number(const struct facts *f, enum fact_id id);
+/* A text; "": not known. Lent by f. */
+const char *facts_text(const struct facts *f, enum fact_id id);
 
 /* The count of that name in a fact of kind FACT_COUNTS; 0: it is not known. */
 uint64_t facts_counted(const struct facts *f, enum fact_id id, const char *name);
@@ -69,8 +71,10 @@ void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope
 /* The same of one fact. */
 void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id);
 /* Takes the scopes that f has not yet from a summary. A value of another kind is not known; a text
- * is made harmless (err.h). _step: takes FACTS_OF_STEP, which no summary has. */
+ * is made harmless (err.h). _step: takes FACTS_OF_STEP, which no summary has. _value: takes one
+ * fact from wherever it stands. */
 void facts_read(struct facts *f, const struct jsonin_v *summary);
+void facts_read_value(struct facts *f, enum fact_id id, const struct jsonin_v *v);
 void facts_read_step(struct facts *f, const struct jsonin_v *document);
 
 #endif

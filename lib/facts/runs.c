@@ -28,6 +28,14 @@ size_t runs_hosts(const void *ctx, size_t n, const char *(*host)(const void *ctx
     return hosts;
 }
 
+uint64_t runs_rows(const struct facts *f)
+{
+    uint64_t total = facts_counted(f, FACT_ROWS, "total");
+    uint64_t left_out = facts_counted(f, FACT_ROWS, "skipped");
+
+    return total - (left_out <= total ? left_out : 0);
+}
+
 int runs_merge(struct facts *all, const struct runs_one *run, unsigned n)
 {
     bool any = false, silent = false;

@@ -27,6 +27,9 @@ const char *runs_name(char buf[RUNS_NAME], int64_t rank, const char *host);
 /* How many hosts n runs are on. host: the name of one's. */
 size_t runs_hosts(const void *ctx, size_t n, const char *(*host)(const void *ctx, size_t i));
 
+/* Rows that a run counted in its result: none of those that were left out. */
+uint64_t runs_rows(const struct facts *f);
+
 /* Makes of *all what the table says of facts of several runs. Release it. -ENOMEM. */
 int runs_merge(struct facts *all, const struct runs_one *run, unsigned n);
 /* The states of figures, one after the other, of all runs. Zero it before the first. */
