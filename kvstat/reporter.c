@@ -159,7 +159,7 @@ static int make_figures(struct figures **out, struct figures_source source,
     if (!pooled)
         rc = read_provenance(&p, source.scan, run, e);
     source.provenance = pooled ? pooled : &p;
-    if (source.provenance->part.by_keys)
+    if (source.provenance->by_keys)
         requests_forget(source.scan->requests);
     if (rc == 0) {
         rc = figures_create(out, &source, e);

@@ -268,7 +268,6 @@ static void put_tiers(const struct collect *c, struct jsonout *j)
 
 static struct jsonout *summary_of_all(const struct collect *c, int64_t started_wall_ns)
 {
-    const struct fact_value *digest = &c->all.of[FACT_DIGEST];
     struct jsonout *j = jsonout_create();
 
     if (!j)
@@ -276,7 +275,7 @@ static struct jsonout *summary_of_all(const struct collect *c, int64_t started_w
     jsonout_identity(j, "kvreplay", c->in->argc, c->in->argv, started_wall_ns);
     jsonout_object(j, "trace");
     jsonout_text_value(j, "name", c->in->trace);
-    jsonout_text_value(j, "digest", digest->known ? digest->text : NULL);
+    facts_write_one(j, &c->all, FACT_DIGEST);
     jsonout_end(j);
     runs_validity(j, &c->all, c->docs.run, c->count);
     facts_write_one(j, &c->all, FACT_ROWS);

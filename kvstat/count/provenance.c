@@ -11,7 +11,6 @@
 #include "kvstat/run_keys.h"
 #include "lib/facts/runs.h"
 #include "lib/json/jsonin.h"
-#include "lib/ranks/part.h"
 
 #define SUMMARY_BYTES_MAX ((size_t)64 << 20)
 #define REASONS_MAX       64
@@ -247,34 +246,6 @@ static void take_apart(struct provenance *p, const struct jsonin_v *list)
     }
 }
 
-/* Microseconds in the document, seconds here. */
-static void take_us(double *out, const struct jsonin_v *root, const char *path)
-{
-    double us = NAN;
-    take_f64(&us, root, path);
-    if (isnan(*out))
-        *out = us / 1e6;
-}
-
-static void take_part(struct provenance_part *part, const struct jsonin_v *root)
-{
-    const struct jsonin_v *ranks = jsonin_get(root, "ranks");
-    const char *split = jsonin_text(jsonin_get(ranks, "split"), NULL);
-
-    take_f64(&part->start_s, root, "start.unix_s");
-    take_us(&part->late_s, root, "start.late_us");
-    take_us(&part->clock_error_s, root, "start.clock_error_us");
-    take_answer(&part->synchronised, jsonin_get(root, "start.synchronised"));
-    take_text(part->run, sizeof(part->run), ranks, "run");
-    take_text(part->host, sizeof(part->host), ranks, "host");
-    take_i64(&part->rank, ranks, "rank");
-    take_i64(&part->count, ranks, "count");
-    part->by_keys |= split && strcmp(split, "keys") == 0;
-    if (part->count > PART_COUNT_MAX) /* no run has so many, and the missing ones are named */
-        part->count = -1;
-    part->known = part->run[0] && part->rank >= 0 && part->count > part->rank;
-}
-
 enum {
     COMMAND = 1024 /* of arguments, as for a shell; more are cut */
 };
@@ -415,7 +386,7 @@ static int take_document(struct provenance *p, const struct jsonin_v *root)
     take_tiers(p, jsonin_get(root, "tiers"));
     if (p->warmup_ns < 0 && jsonin_get(root, "warmup"))
         p->warmup_ns = warmup_of(root);
-    take_part(&p->part, root);
+    p->by_keys |= strcmp(facts_text(f, FACT_PART_SPLIT), "keys") == 0;
     take_apart(p, jsonin_get(root, "apart"));
     int rc = take_validity(p, root);
     for (unsigned q = 0; q < TRACE_QOSES && rc == 0; q++) {
@@ -444,13 +415,16 @@ static int take_frame(struct provenance *p, const char *json, const char *where,
     return take_parsed(p, doc, rc, e);
 }
 
+enum provenance_answer provenance_answer(const struct facts *f, enum fact_id id)
+{
+    const struct fact_value *v = &f->of[id];
+    return !v->known ? PROVENANCE_UNKNOWN : v->yes ? PROVENANCE_YES : PROVENANCE_NO;
+}
+
 void provenance_clear(struct provenance *p)
 {
     *p = (struct provenance){
-        .rank_share = NAN,
-        .warmup_ns = -1,
-        .storage_parts_ns = {NAN, NAN, NAN},
-        .part = {.rank = -1, .count = -1, .start_s = NAN, .late_s = NAN, .clock_error_s = NAN}};
+        .rank_share = NAN, .warmup_ns = -1, .storage_parts_ns = {NAN, NAN, NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
 }
@@ -535,7 +509,7 @@ int provenance_pool(struct provenance *into, const struct provenance *from, cons
     pool_facts(into, from);
     into->pooled = true;
     into->known |= from->known;
-    into->part.by_keys |= from->part.by_keys;
+    into->by_keys |= from->by_keys;
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
         for (unsigned place = 0; place < VALIDITY_PLACES; place++)
             validity_doubt(&into->validity, kind, place, &from->validity.of[kind][place]);

@@ -42,19 +42,6 @@ struct provenance_apart {
     double mean_us, max_us; /* of their latencies; NAN: not known */
 };
 
-/* When the clock of the rows started, and which part of a run of several processes they are of. */
-struct provenance_part {
-    bool known;   /* there are parts */
-    char run[40]; /* the same in all parts of a run */
-    char host[64];
-    int64_t rank, count;
-    bool by_keys;   /* the parts had a share of the keys each */
-    double start_s; /* the clock's zero, by the host's wall clock, since 1970; NAN: not known */
-    double late_s;  /* after the instant that was asked for; NAN: none was */
-    double clock_error_s; /* NAN: not known */
-    enum provenance_answer synchronised;
-};
-
 /* Numbers are -1 and texts empty where nothing is known. */
 struct provenance {
     bool known;                    /* there was any JSON */
@@ -73,7 +60,7 @@ struct provenance {
     bool empty[TRACE_TIERS];    /* the tier had an engine that does nothing: kvreplay --null */
     int64_t warmup_ns;          /* of kvreplay --warmup */
     double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */
-    struct provenance_part part;
+    bool by_keys;               /* parts of the run had a share of the keys each */
     struct provenance_apart apart[PROVENANCE_APART];
     size_t apart_count;
     bool pooled; /* with provenance_pool */
@@ -97,6 +84,8 @@ void provenance_of_result(struct provenance *p, bool slots);
  * path: of from, for messages. */
 int provenance_pool(struct provenance *into, const struct provenance *from, const char *path,
                     struct err *e);
+/* A fact of kind FACT_YES. */
+enum provenance_answer provenance_answer(const struct facts *f, enum fact_id id);
 /* Nothing is known. */
 void provenance_clear(struct provenance *p);
 void provenance_free(struct provenance *p);

@@ -279,7 +279,7 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
         put_text(f, id, facts_text(facts, fact));
         break;
     case FACT_YES:
-        put_answer(f, id, !v->known ? PROVENANCE_UNKNOWN : v->yes ? PROVENANCE_YES : PROVENANCE_NO);
+        put_answer(f, id, provenance_answer(facts, fact));
         break;
     case FACT_TIMES:
         for (unsigned i = 0; v->known && i < FACT_STATISTICS; i++)

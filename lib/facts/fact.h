@@ -19,6 +19,8 @@ enum fact_scope {
     FACTS_OF_FOUND, /* by --autoscale: of one run, never of several */
     FACT_SCOPES_SHOWN,
     FACTS_OF_RUN = FACT_SCOPES_SHOWN, /* the whole document, of kvreplay or kvprecond */
+    FACTS_OF_START,                   /* when the clock of the rows started */
+    FACTS_OF_PART,                    /* only of a part of a run of several processes */
     FACTS_OF_STEP,                    /* a step of autoscale, from rank to rank only */
     FACT_SCOPES
 };
@@ -189,8 +191,19 @@ enum figure_unit {
     F(FOUND_USERS, FOUND, "users", COUNT, NONE, ALONE)                                             \
     F(FOUND_TOKENS_PER_S, FOUND, "throughput_tokens_per_s", NUMBER, TOKENS_PER_S, ALONE)           \
     F(FOUND_REASON, FOUND, "reason", TEXT, NONE, ALONE)
-/* Facts that are merged only. */
+/* Facts that kvstat does not show as they are. */
 #define FACT_TABLE_MERGED(F)                                                                       \
+    F(LOG_LIFETIME_BYTES, LOG, "lifetime_host_write_bytes", COUNT, BYTES, ALONE)                   \
+    F(START_S, START, "unix_s", NUMBER, S, ALONE)                                                  \
+    F(START_AT_S, START, "at_unix_s", NUMBER, S, ALONE)                                            \
+    F(START_LATE_US, START, "late_us", NUMBER, US, ALONE)                                          \
+    F(START_SYNCHRONISED, START, "synchronised", YES, NONE, ALONE)                                 \
+    F(START_CLOCK_ERROR_US, START, "clock_error_us", NUMBER, US, ALONE)                            \
+    F(PART_RUN, PART, "run", TEXT, NONE, ALONE)                                                    \
+    F(PART_RANK, PART, "rank", COUNT, NONE, ALONE)                                                 \
+    F(PART_COUNT, PART, "count", COUNT, NONE, ALONE)                                               \
+    F(PART_HOST, PART, "host", TEXT, NONE, ALONE)                                                  \
+    F(PART_SPLIT, PART, "split", TEXT, NONE, ALONE)                                                \
     F(VALID, RUN, "valid", YES, NONE, MIN)                                                         \
     F(DIGEST, RUN, "trace.digest", TEXT, NONE, EQUAL)                                              \
     F(ROWS, RUN, "rows", COUNTS, NONE, SUM)                                                        \
@@ -238,7 +251,7 @@ struct fact {
 const struct fact *fact_of(enum fact_id id);
 /* Facts that a summary has in another place than the table: just before another one. */
 enum {
-    FACTS_MOVED = 8
+    FACTS_MOVED = 10
 };
 struct fact_moved {
     enum fact_id id, before;

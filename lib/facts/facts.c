@@ -62,6 +62,18 @@ void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h)
     f->failed |= !whole;
 }
 
+void facts_put_counted(struct facts *f, enum fact_id id, const char *name, uint64_t count)
+{
+    struct fact_value *v = f->of[id].known ? &f->of[id] : value_of(f, id, true);
+    unsigned n = v->counts.n;
+
+    if (n == FACT_COUNTS_MAX)
+        return;
+    snprintf(v->counts.of[n].name, sizeof(v->counts.of[n].name), "%s", name);
+    v->counts.of[n].count = count;
+    v->counts.n++;
+}
+
 void facts_release(struct facts *f)
 {
     for (unsigned i = 0; i < FACTS; i++)
@@ -250,35 +262,37 @@ static void write_hist(struct jsonout *j, const char *name, const struct hist *h
 
 static void write_value(struct jsonout *j, const struct fact *fact, const struct fact_value *v)
 {
+    const char *dot = strrchr(fact->member, '.'), *name = dot ? dot + 1 : fact->member;
+
     if (!v->known && fact->kind != FACT_COUNTS) {
-        jsonout_null(j, fact->member);
+        jsonout_null(j, name);
         return;
     }
     switch (fact->kind) {
     case FACT_COUNT:
-        jsonout_u64(j, fact->member, v->count);
+        jsonout_u64(j, name, v->count);
         break;
     case FACT_NUMBER:
-        jsonout_f64(j, fact->member, v->number);
+        jsonout_f64(j, name, v->number);
         break;
     case FACT_TEXT:
-        jsonout_text_value(j, fact->member, v->text);
+        jsonout_text_value(j, name, v->text);
         break;
     case FACT_YES:
-        jsonout_bool(j, fact->member, v->yes);
+        jsonout_bool(j, name, v->yes);
         break;
     case FACT_TIMES:
-        jsonout_object(j, fact->member);
+        jsonout_object(j, name);
         jsonout_u64(j, statistic_name(0), (uint64_t)v->statistic[0]);
         for (unsigned i = 1; i < FACT_STATISTICS; i++)
             jsonout_f64(j, statistic_name(i), v->statistic[i]);
         jsonout_end(j);
         break;
     case FACT_HIST:
-        write_hist(j, fact->member, v->hist);
+        write_hist(j, name, v->hist);
         break;
     case FACT_COUNTS:
-        write_counts(j, fact->member, v);
+        write_counts(j, name, v);
         break;
     }
 }
@@ -333,16 +347,16 @@ void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope
     write_scope(j, f, scope, fact_scope_path(scope));
 }
 
-static void read_counts(struct fact_value *to, const struct jsonin_v *v)
+static void read_counts(struct facts *f, enum fact_id id, const struct jsonin_v *v)
 {
+    struct fact_value *to = &f->of[id];
     const char *name;
+    uint64_t count;
 
     to->known = jsonin_members(v) > 0;
-    for (size_t i = 0; i < FACT_COUNTS_MAX && jsonin_member(v, i, &name); i++) {
-        unsigned n = to->counts.n;
-        snprintf(to->counts.of[n].name, sizeof(to->counts.of[n].name), "%s", name);
-        to->counts.n += jsonin_u64(jsonin_member(v, i, &name), &to->counts.of[n].count) == 0;
-    }
+    for (size_t i = 0; i < FACT_COUNTS_MAX && jsonin_member(v, i, &name); i++)
+        if (jsonin_u64(jsonin_member(v, i, &name), &count) == 0)
+            facts_put_counted(f, id, name, count);
 }
 
 static void read_hist(struct facts *f, struct fact_value *to, const struct jsonin_v *v)
@@ -391,7 +405,7 @@ void facts_read_value(struct facts *f, enum fact_id id, const struct jsonin_v *v
         read_hist(f, to, v);
         break;
     case FACT_COUNTS:
-        read_counts(to, v);
+        read_counts(f, id, v);
         break;
     }
 }

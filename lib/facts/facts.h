@@ -52,6 +52,8 @@ void facts_put_yes(struct facts *f, enum fact_id id, int yes);
 void facts_put_times(struct facts *f, enum fact_id id, const struct hist *h, double unit);
 /* A copy of h; NULL: nothing was there to measure. */
 void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h);
+/* Adds a count of that name to a fact of kind FACT_COUNTS. */
+void facts_put_counted(struct facts *f, enum fact_id id, const char *name, uint64_t count);
 /* Frees the distributions. */
 void facts_release(struct facts *f);
 /* A count or a number; NAN: not known, or neither. */
@@ -68,7 +70,7 @@ void facts_merge(struct facts *into, const struct facts *from);
 /* Adds the object of a scope, with the scopes inside it, to the open object: every fact by its
  * name, null when it is not known. A scope that is not there is null. */
 void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope);
-/* The same of one fact. */
+/* The same of one fact, by the last part of its name: "digest". */
 void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id);
 /* Takes the scopes that f has not yet from a summary. A value of another kind is not known; a text
  * is made harmless (err.h). _step: takes FACTS_OF_STEP, which no summary has. _value: takes one

@@ -39,6 +39,8 @@ struct runs_state {
     const char *figures, *tier, *op, *word, *why; /* lent; NULL: not told */
     enum validity_state state;
 };
+/* Adds one of them as an object to the open array. */
+void runs_put_state(struct jsonout *j, const struct runs_state *s);
 bool runs_next_state(struct runs_state *s, const struct runs_one *run, unsigned n);
 /* The worst of them; a word that is no state counts as none. */
 enum validity_state runs_worst(const struct runs_one *run, unsigned n);

@@ -56,12 +56,8 @@ static void fill(struct facts *f, unsigned step)
             facts_put_hist(f, id, h);
             break;
         case FACT_COUNTS:
-            f->there[fact_of(i)->scope] = true;
-            f->of[id] = (struct fact_value){.known = true, .counts = {.n = 2}};
-            strcpy(f->of[id].counts.of[0].name, "ok");
-            strcpy(f->of[id].counts.of[1].name, step ? "lost" : "failed");
-            f->of[id].counts.of[0].count = 5 + step;
-            f->of[id].counts.of[1].count = 2 + step;
+            facts_put_counted(f, id, "ok", 5 + step);
+            facts_put_counted(f, id, step ? "lost" : "failed", 2 + step);
             break;
         }
         hist_free(h);
@@ -71,21 +67,15 @@ static void fill(struct facts *f, unsigned step)
 /* A fact of the whole document, which may be a member of an object: "trace.digest". */
 static void write_at(struct jsonout *j, const struct facts *f, enum fact_id id)
 {
-    struct fact fact = *fact_of(id);
-    const char *dot = strchr(fact.member, '.');
+    const char *member = fact_of(id)->member, *dot = strchr(member, '.');
     char outer[40] = "";
 
-    if (!dot) {
-        facts_write_one(j, f, id);
-        return;
-    }
-    snprintf(outer, sizeof(outer), "%.*s", (int)(dot - fact.member), fact.member);
-    jsonout_object(j, outer);
-    if (fact.kind == FACT_YES)
-        jsonout_bool_if(j, dot + 1, f->of[id].known, f->of[id].yes);
-    else
-        jsonout_text_value(j, dot + 1, f->of[id].known ? f->of[id].text : NULL);
-    jsonout_end(j);
+    snprintf(outer, sizeof(outer), "%.*s", dot ? (int)(dot - member) : 0, member);
+    if (dot)
+        jsonout_object(j, outer);
+    facts_write_one(j, f, id);
+    if (dot)
+        jsonout_end(j);
 }
 
 /* The summary with these facts. Free it. */
@@ -98,8 +88,9 @@ static char *document(const struct facts *f)
     for (unsigned s = 0; s < FACT_SCOPES; s++)
         if (s != FACTS_OF_RUN && !strchr(fact_scope_path(s), '.'))
             facts_write(j, f, s);
-    for (unsigned i = FACTS_SHOWN; i < FACT_STEP_INTERRUPTED; i++)
-        write_at(j, f, i);
+    for (unsigned i = 0; i < FACTS; i++)
+        if (fact_of(i)->scope == FACTS_OF_RUN)
+            write_at(j, f, i);
     text = strdup(jsonout_text(j, false));
     assert_non_null(text);
     jsonout_free(j);
