@@ -439,7 +439,7 @@ static void json_targets(struct jsonout *j, const struct report *r)
     jsonout_notes(j, "notes", &notes);
 }
 
-static void json_asked(struct jsonout *j, const struct report *r)
+static void json_asked(struct jsonout *j, const struct facts *f, const struct report *r)
 {
     const bool kv = r->o->mode == PLAN_KV;
     if (r->lane_count == 1) {
@@ -453,7 +453,7 @@ static void json_asked(struct jsonout *j, const struct report *r)
     json_targets(j, r);
     jsonout_text_value(j, "mode", mode_name(r));
     jsonout_u64(j, "seed", r->o->seed);
-    jsonout_u64(j, "size_bytes", r->size_bytes);
+    facts_write_one(j, f, FACT_SIZE_BYTES);
     jsonout_u64(j, "block_bytes", r->o->block_bytes);
     jsonout_text_value(j, "model", kv ? r->o->model.id : NULL);
     jsonout_u64_if(j, "object_bytes", kv, r->o->object_bytes);
@@ -473,14 +473,25 @@ static void json_asked(struct jsonout *j, const struct report *r)
     }
 }
 
-static void json_fill(struct jsonout *j, const struct report *r)
+static void put_fill(struct facts *f, const struct report *r)
 {
-    jsonout_bool(j, "complete", r->fill.complete);
+    facts_put_count(f, FACT_SIZE_BYTES, true, r->size_bytes);
+    facts_put_yes(f, FACT_COMPLETE, r->fill.complete);
+    facts_put_count(f, FACT_WRITTEN_BYTES, true, r->fill.bytes);
+    facts_put_count(f, FACT_WRITTEN, true, r->fill.writes);
+    facts_put_number(f, FACT_ELAPSED_S, (double)r->fill.elapsed_ns / 1e9);
+    facts_put_number(f, FACT_SYNC_S, (double)r->sync_ns / 1e9);
+    facts_put_yes(f, FACT_STEADY, r->o->until_steady ? rounds_steady(&r->rounds) : -1);
+}
+
+static void json_fill(struct jsonout *j, const struct facts *f, const struct report *r)
+{
+    facts_write_one(j, f, FACT_COMPLETE);
     jsonout_text_value(j, "ended_by", r->why_short);
-    jsonout_u64(j, "written_bytes", r->fill.bytes);
-    jsonout_u64(j, "writes", r->fill.writes);
-    jsonout_f64(j, "elapsed_s", (double)r->fill.elapsed_ns / 1e9);
-    jsonout_f64(j, "sync_s", (double)r->sync_ns / 1e9);
+    facts_write_one(j, f, FACT_WRITTEN_BYTES);
+    facts_write_one(j, f, FACT_WRITTEN);
+    facts_write_one(j, f, FACT_ELAPSED_S);
+    facts_write_one(j, f, FACT_SYNC_S);
     jsonout_f64(j, "gib_per_s", bytes_per_s(r) / (double)UNITS_GIB);
     jsonout_u64(j, "total_written_bytes", r->fill.total_bytes);
     jsonout_f64(j, "cpu_s", (double)r->cpu_ns / 1e9);
@@ -506,14 +517,14 @@ static void json_stream(struct jsonout *j, const struct report *r)
     jsonout_end(j);
 }
 
-static void json_rounds(struct jsonout *j, const struct report *r)
+static void json_rounds(struct jsonout *j, const struct facts *f, const struct report *r)
 {
     if (!r->o->until_steady) {
         jsonout_null(j, "steady_state");
         return;
     }
     jsonout_object(j, "steady_state");
-    jsonout_bool(j, "reached", rounds_steady(&r->rounds));
+    facts_write_one(j, f, FACT_STEADY);
     jsonout_text_value(j, "track", rounds_track_name(r->rounds.track));
     jsonout_f64(j, "round_s", (double)r->o->round_ns / 1e9);
     jsonout_u64(j, "window", STEADY_WINDOW);
@@ -564,14 +575,16 @@ static void json_validity(struct jsonout *j, const struct report *r)
 struct jsonout *report_document(const struct report *r, int argc, char *const *argv)
 {
     struct jsonout *j = jsonout_create();
+    struct facts f = r->facts;
 
     if (!j)
         return NULL;
+    put_fill(&f, r);
     jsonout_identity(j, "kvprecond", argc, argv, r->started_wall_ns);
-    json_asked(j, r);
-    json_fill(j, r);
+    json_asked(j, &f, r);
+    json_fill(j, &f, r);
     json_stream(j, r);
-    json_rounds(j, r);
+    json_rounds(j, &f, r);
     json_validity(j, r);
     jsonout_object(j, "kernel");
     jsonout_u64_if(j, "device_write_bytes", r->counted, r->device_write_bytes);

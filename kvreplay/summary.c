@@ -212,11 +212,17 @@ static void json_rows(struct jsonout *j, struct facts *f, const struct summary *
     jsonout_end(j);
 }
 
+/* A percentile; null: nothing was there to measure. */
+static void json_at(struct jsonout *j, const struct hist *h, unsigned statistic, double unit)
+{
+    jsonout_f64(j, hist_statistic_name(statistic),
+                hist_count(h) ? hist_statistic(h, statistic) / unit : NAN);
+}
+
 static void json_times(struct jsonout *j, const struct facts *f, const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
     const struct counts *n = ev->counts;
-    bool none = hist_count(n->lateness) == 0;
 
     jsonout_text_value(j, "ended_by",
                        ev->interrupted  ? "interruption"
@@ -230,9 +236,9 @@ static void json_times(struct jsonout *j, const struct facts *f, const struct su
     jsonout_f64(j, "spin_s", (double)s->spun_ns / 1e9);
     jsonout_f64_known(j, "cpu_s_per_gib", summary_cpu_per_gib(s));
     jsonout_object(j, "lateness_us");
-    jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(n->lateness, 500000) / 1e3);
-    jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(n->lateness, 990000) / 1e3);
-    jsonout_f64(j, "max", none ? NAN : (double)hist_max(n->lateness) / 1e3);
+    json_at(j, n->lateness, HIST_P50, 1e3);
+    json_at(j, n->lateness, HIST_P99, 1e3);
+    json_at(j, n->lateness, HIST_MAX, 1e3);
     jsonout_f64(j, "budget",
                 s->validity->budget_ns >= 0 ? (double)s->validity->budget_ns / 1e3 : NAN);
     jsonout_end(j);
@@ -241,6 +247,15 @@ static void json_times(struct jsonout *j, const struct facts *f, const struct su
     jsonout_bool(j, "limit_passed", ev->lagged);
     jsonout_end(j);
     jsonout_u64(j, "reads_before_write", n->reads_before_write);
+}
+
+/* P50, P95, P99 and the longest, in ms. */
+static void json_percentiles(struct jsonout *j, const struct hist *h)
+{
+    static const unsigned shown[] = {HIST_P50, HIST_P95, HIST_P99, HIST_MAX};
+
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+        json_at(j, h, shown[i], 1e6);
 }
 
 /* A distribution in ms; null: nothing was there to measure. */
@@ -252,10 +267,7 @@ static void json_ms(struct jsonout *j, const char *key, const struct hist *h)
     }
     jsonout_object(j, key);
     jsonout_u64(j, "count", hist_count(h));
-    jsonout_f64(j, "p50", (double)hist_percentile(h, 500000) / 1e6);
-    jsonout_f64(j, "p95", (double)hist_percentile(h, 950000) / 1e6);
-    jsonout_f64(j, "p99", (double)hist_percentile(h, 990000) / 1e6);
-    jsonout_f64(j, "max", (double)hist_max(h) / 1e6);
+    json_percentiles(j, h);
     jsonout_end(j);
 }
 
@@ -286,12 +298,8 @@ static void json_queue(struct jsonout *j, const struct summary *s, unsigned qos)
         jsonout_end(j);
     }
     jsonout_end(j);
-    bool none = hist_count(h) == 0;
-    jsonout_f64(j, "mean", none ? NAN : hist_sum(h) / (double)hist_count(h) / 1e6);
-    jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(h, 500000) / 1e6);
-    jsonout_f64(j, "p95", none ? NAN : (double)hist_percentile(h, 950000) / 1e6);
-    jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(h, 990000) / 1e6);
-    jsonout_f64(j, "max", none ? NAN : (double)hist_max(h) / 1e6);
+    json_at(j, h, HIST_MEAN, 1e6);
+    json_percentiles(j, h);
     jsonout_end(j);
 }
 

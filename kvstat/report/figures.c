@@ -282,7 +282,7 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
         put_answer(f, id, provenance_answer(facts, fact));
         break;
     case FACT_TIMES:
-        for (unsigned i = 0; v->known && i < FACT_STATISTICS; i++)
+        for (unsigned i = 0; v->known && i < HIST_STATISTICS; i++)
             put_number(f, figure_id_statistic(id, FIGURE_COUNT + i), v->statistic[i]);
         if (!v->known)
             put_unknown(f, id);

@@ -41,16 +41,9 @@ void facts_put_yes(struct facts *f, enum fact_id id, int yes)
 void facts_put_times(struct facts *f, enum fact_id id, const struct hist *h, double unit)
 {
     struct fact_value *v = value_of(f, id, h && hist_count(h) > 0);
-    double *s = v->statistic;
 
-    if (!v->known)
-        return;
-    *s++ = (double)hist_count(h);
-    *s++ = hist_mean(h) / unit;
-    *s++ = (double)hist_min(h) / unit;
-    for (unsigned i = 0; i < HIST_PERCENTILES; i++)
-        *s++ = (double)hist_percentile(h, hist_percentiles[i].ppm) / unit;
-    *s = (double)hist_max(h) / unit;
+    for (unsigned i = 0; v->known && i < HIST_STATISTICS; i++)
+        v->statistic[i] = hist_statistic(h, i) / (i == HIST_COUNT ? 1 : unit);
 }
 
 void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h)
@@ -218,13 +211,6 @@ void facts_merge(struct facts *into, const struct facts *from)
 
 /* ---- documents ---- */
 
-static const char *statistic_name(unsigned i)
-{
-    static const char *const first[] = {"count", "mean", "min"};
-
-    return i < 3 ? first[i] : i + 1 < FACT_STATISTICS ? hist_percentiles[i - 3].name : "max";
-}
-
 static void write_counts(struct jsonout *j, const char *name, const struct fact_value *v)
 {
     jsonout_object(j, name);
@@ -283,9 +269,9 @@ static void write_value(struct jsonout *j, const struct fact *fact, const struct
         break;
     case FACT_TIMES:
         jsonout_object(j, name);
-        jsonout_u64(j, statistic_name(0), (uint64_t)v->statistic[0]);
-        for (unsigned i = 1; i < FACT_STATISTICS; i++)
-            jsonout_f64(j, statistic_name(i), v->statistic[i]);
+        jsonout_u64(j, hist_statistic_name(0), (uint64_t)v->statistic[0]);
+        for (unsigned i = 1; i < HIST_STATISTICS; i++)
+            jsonout_f64(j, hist_statistic_name(i), v->statistic[i]);
         jsonout_end(j);
         break;
     case FACT_HIST:
@@ -398,8 +384,8 @@ void facts_read_value(struct facts *f, enum fact_id id, const struct jsonin_v *v
         break;
     case FACT_TIMES:
         to->known = v != NULL;
-        for (unsigned i = 0; i < FACT_STATISTICS; i++)
-            to->known &= jsonin_f64(jsonin_get(v, statistic_name(i)), &to->statistic[i]) == 0;
+        for (unsigned i = 0; i < HIST_STATISTICS; i++)
+            to->known &= jsonin_f64(jsonin_get(v, hist_statistic_name(i)), &to->statistic[i]) == 0;
         break;
     case FACT_HIST:
         read_hist(f, to, v);

@@ -12,10 +12,7 @@
 
 enum {
     FACT_TEXT_CAP = 1152, /* of a text, with its NUL: 64 network interfaces; a longer one is cut */
-    FACT_STATISTICS = HIST_PERCENTILES + 4, /* count, mean, min, percentiles, max */
-    FACT_P50 = 3,
-    FACT_P99 = 6,
-    FACT_COUNTS_MAX = 24 /* of an object; more are left out */
+    FACT_COUNTS_MAX = 24  /* of an object; more are left out */
 };
 
 /* Plain values. Zero it: nothing is known, which is never 0. */
@@ -29,7 +26,7 @@ struct facts {
             double number; /* in the fact's unit */
             bool yes;
             char text[FACT_TEXT_CAP];
-            double statistic[FACT_STATISTICS]; /* in the fact's unit */
+            double statistic[HIST_STATISTICS]; /* in the fact's unit */
             struct hist *hist;                 /* owned: facts_release */
             struct fact_counts {
                 unsigned n;

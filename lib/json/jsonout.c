@@ -265,13 +265,9 @@ void jsonout_notes(struct jsonout *j, const char *key, const struct notes *notes
 
 void jsonout_hist_members(struct jsonout *j, const struct hist *h, double unit)
 {
-    jsonout_u64(j, "count", hist_count(h));
-    jsonout_f64(j, "mean", hist_mean(h) / unit);
-    jsonout_f64(j, "min", (double)hist_min(h) / unit);
-    for (size_t i = 0; i < HIST_PERCENTILES; i++)
-        jsonout_f64(j, hist_percentiles[i].name,
-                    (double)hist_percentile(h, hist_percentiles[i].ppm) / unit);
-    jsonout_f64(j, "max", (double)hist_max(h) / unit);
+    jsonout_u64(j, hist_statistic_name(HIST_COUNT), hist_count(h));
+    for (unsigned i = HIST_COUNT + 1; i < HIST_STATISTICS; i++)
+        jsonout_f64(j, hist_statistic_name(i), hist_statistic(h, i) / unit);
 }
 
 void jsonout_hist(struct jsonout *j, const char *key, const struct hist *h, double unit)
