@@ -474,10 +474,7 @@ static void put_text(struct jsonout *j, const char *key, const char *text)
 /* null if there is nothing to divide by. */
 static void put_ratio(struct jsonout *j, const char *key, double part, double whole)
 {
-    if (whole > 0)
-        jsonout_f64(j, key, part / whole);
-    else
-        jsonout_null(j, key);
+    jsonout_f64(j, key, whole > 0 ? part / whole : NAN);
 }
 
 static void put_trace(struct jsonout *j, const struct summary *s)

@@ -311,14 +311,6 @@ static void json_by_qos(struct jsonout *j, const char *name, struct hist *const 
     jsonout_end(j);
 }
 
-static void json_threads(struct jsonout *j, const char *name, unsigned threads)
-{
-    if (threads)
-        jsonout_u64(j, name, threads);
-    else
-        jsonout_null(j, name);
-}
-
 static void json_served(struct jsonout *j, const struct summary *s)
 {
     const struct counts *n = s->evidence->counts;
@@ -330,8 +322,8 @@ static void json_served(struct jsonout *j, const struct summary *s)
     jsonout_object(j, "served");
     jsonout_u64(j, "workers", s->workers);
     jsonout_text_value(j, "admit", s->by_class ? "qos" : "fifo");
-    json_threads(j, "read_threads", s->threads.reads);
-    json_threads(j, "write_threads", s->threads.writes);
+    jsonout_u64_if(j, "read_threads", s->threads.reads, s->threads.reads);
+    jsonout_u64_if(j, "write_threads", s->threads.writes, s->threads.writes);
     jsonout_u64(j, "admitted", hist_count(n->queue));
     jsonout_u64(j, "admitted_beyond_workers", n->admitted_beyond);
     jsonout_u64(j, "admitted_by_inheritance", n->inherited);

@@ -538,10 +538,8 @@ static void put_rank_json(struct jsonout *j, const struct parts *r, const struct
     jsonout_f64(j, "elapsed_s", k->elapsed_s);
     jsonout_f64(j, "start_unix_s", k->start_s);
     jsonout_f64(j, "late_us", k->late_s * 1e6);
-    if (k->synchronised == PROVENANCE_UNKNOWN)
-        jsonout_null(j, "synchronised");
-    else
-        jsonout_bool(j, "synchronised", k->synchronised == PROVENANCE_YES);
+    jsonout_bool_if(j, "synchronised", k->synchronised != PROVENANCE_UNKNOWN,
+                    k->synchronised == PROVENANCE_YES);
     jsonout_f64(j, "clock_error_us", k->clock_error_s * 1e6);
     jsonout_f64(j, "read_p95_us", p95_of(r, k, 0) / 1e3);
     jsonout_f64(j, "write_p95_us", p95_of(r, k, 1) / 1e3);
@@ -553,10 +551,7 @@ void parts_json(struct jsonout *j, const struct parts *r)
 {
     jsonout_object(j, "ranks");
     jsonout_text_value(j, "run", r->run[0] ? r->run : NULL);
-    if (r->count >= 0)
-        jsonout_u64(j, "count", (uint64_t)r->count);
-    else
-        jsonout_null(j, "count");
+    jsonout_u64_if(j, "count", r->count >= 0, (uint64_t)r->count);
     jsonout_array(j, "missing");
     for (int64_t i = 0; i < r->count; i++)
         if (!has_number(r, i))

@@ -34,10 +34,7 @@ static void put_text(struct jsonout *j, const char *key, const char *text)
 
 static void put_limited(struct jsonout *j, const char *key, uint64_t n)
 {
-    if (n == UINT64_MAX)
-        jsonout_null(j, key);
-    else
-        jsonout_u64(j, key, n);
+    jsonout_u64_if(j, key, n != UINT64_MAX, n);
 }
 
 /* A load, in the unit of the answer. */

@@ -135,10 +135,7 @@ void reference_text(FILE *out, const char *file, const struct reference *r)
 
 static void put_within(struct jsonout *j, enum reference_verdict v)
 {
-    if (v == REFERENCE_UNKNOWN)
-        jsonout_null(j, "within");
-    else
-        jsonout_bool(j, "within", v == REFERENCE_WITHIN);
+    jsonout_bool_if(j, "within", v != REFERENCE_UNKNOWN, v == REFERENCE_WITHIN);
 }
 
 void reference_json(struct jsonout *j, const char *file, const struct reference *r)
