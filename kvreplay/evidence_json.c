@@ -27,18 +27,14 @@ static void put_network(struct facts *f, const struct evidence_network *n)
     facts_put_count(f, FACT_REMOTE_CONNECTIONS, n->stores, n->connections);
 }
 
-/* Bytes that this process and the device moved, and how long that took. */
+/* Bytes that the device moved, and how long that took. */
 static void put_moved(struct facts *f, const struct evidence *ev)
 {
-    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
     const struct target_counters *from = &ev->before, *to = &ev->after;
-    bool own = before->io_known && after->io_known;
 
     facts_put_number(f, FACT_OWN_IO_S, ev->own_io_ns >= 0 ? (double)ev->own_io_ns / 1e9 : NAN);
     facts_put_number(f, FACT_KERNEL_IO_S,
                      ev->counted ? (double)(to->queue_ms - from->queue_ms) / 1e3 : NAN);
-    facts_put_count(f, FACT_OWN_READ_BYTES, own, after->read_bytes - before->read_bytes);
-    facts_put_count(f, FACT_OWN_WRITE_BYTES, own, after->write_bytes - before->write_bytes);
     facts_put_count(f, FACT_DEVICE_READ_BYTES, ev->counted, to->read_bytes - from->read_bytes);
     facts_put_count(f, FACT_DEVICE_WRITE_BYTES, ev->counted, to->write_bytes - from->write_bytes);
 }

@@ -22,7 +22,8 @@ const struct fact_moved fact_moved[FACTS_MOVED] = {
     {FACT_CACHED_READ_SHARE, FACT_LIKE},
     {FACT_RESIDENT_SHARE_BEFORE, FACT_LIKE},
     {FACT_LOG_LIFETIME_BYTES, FACT_LOG_MEDIA_BYTES},
-    {FACT_LOG_USED, FACT_LOG_MEDIA_BYTES}};
+    {FACT_LOG_USED, FACT_LOG_MEDIA_BYTES},
+    {FACT_FOUND_RANKS, FACT_FOUND_TOKENS_PER_S}};
 
 const char *fact_scope_path(enum fact_scope scope)
 {

@@ -193,6 +193,7 @@ enum figure_unit {
     F(FOUND_REASON, FOUND, "reason", TEXT, NONE, ALONE)
 /* Facts that kvstat does not show as they are. */
 #define FACT_TABLE_MERGED(F)                                                                       \
+    F(FOUND_RANKS, FOUND, "ranks", COUNT, NONE, ALONE)                                             \
     F(LOG_LIFETIME_BYTES, LOG, "lifetime_host_write_bytes", COUNT, BYTES, ALONE)                   \
     F(START_S, START, "unix_s", NUMBER, S, ALONE)                                                  \
     F(START_AT_S, START, "at_unix_s", NUMBER, S, ALONE)                                            \
@@ -251,7 +252,7 @@ struct fact {
 const struct fact *fact_of(enum fact_id id);
 /* Facts that a summary has in another place than the table: just before another one. */
 enum {
-    FACTS_MOVED = 10
+    FACTS_MOVED = 11
 };
 struct fact_moved {
     enum fact_id id, before;
