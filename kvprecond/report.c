@@ -76,24 +76,20 @@ static const char *advice_name(const struct report *r)
 /* Times of writes, a second time without what their thread or the process was away. */
 static void doubt_times(const struct report *r, struct report_doubt *d)
 {
-    char a[TEXT_CAP], b[TEXT_CAP], added[JUDGE_ADDED];
-    unsigned i;
+    struct judge_move m = {0};
+    char told[JUDGE_TOLD];
 
     if (!r->held.held || hist_count(r->held.held) == 0)
         return;
     struct hist *without = judge_without(r->service, r->held.held, r->held.freed);
-    double share = without ? judge_moved(r->service, without, &i) : 0;
+    if (without)
+        m = judge_moved(r->service, without);
     if (!without) {
         d->state = VALIDITY_UNKNOWN;
         snprintf(d->why, sizeof(d->why), "out of memory: it was not judged");
-    } else if (judge_longer(share) != VALIDITY_GOOD) {
+    } else if (judge_longer(m.share) != VALIDITY_GOOD) {
         d->state = VALIDITY_UNRELIABLE;
-        snprintf(d->why, sizeof(d->why), "%s p%u (%s instead of %s)",
-                 judge_added(added, "waiting of kvprecond", share), judge_percentile[i].percent,
-                 units_format_duration(
-                     a, sizeof(a), (double)hist_percentile(r->service, judge_percentile[i].ppm)),
-                 units_format_duration(b, sizeof(b),
-                                       (double)hist_percentile(without, judge_percentile[i].ppm)));
+        snprintf(d->why, sizeof(d->why), "%s", judge_told(told, "waiting of kvprecond", "", &m));
     }
     hist_free(without);
 }
