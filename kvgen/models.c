@@ -100,8 +100,8 @@ static void put_part(struct jsonout *j, const struct model_part *part)
     jsonout_u64(j, "bytes", model_part_bytes(part));
     jsonout_text_value(j, "of_a", model_is_state(part) ? "sequence" : "token");
     jsonout_u64_if(j, "window", part->window > 0, part->window);
-    jsonout_text_value(j, "caches_by", part->counted_by[0] ? part->counted_by : NULL);
-    jsonout_text_value(j, "type_by", part->typed_by[0] ? part->typed_by : NULL);
+    jsonout_text_known(j, "caches_by", part->counted_by);
+    jsonout_text_known(j, "type_by", part->typed_by);
     jsonout_end(j);
 }
 

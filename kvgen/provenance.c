@@ -157,9 +157,9 @@ void provenance_put_drive(struct jsonout *j, const struct drive_model *drive)
     const struct drive_model_facts *f = drive_model_facts(drive);
     jsonout_object(j, "model");
     jsonout_text_value(j, "file", f->file);
-    jsonout_text_value(j, "target", f->target[0] ? f->target : NULL);
-    jsonout_text_value(j, "device", f->device[0] ? f->device : NULL);
-    jsonout_text_value(j, "measured", f->started[0] ? f->started : NULL);
+    jsonout_text_known(j, "target", f->target);
+    jsonout_text_known(j, "device", f->device);
+    jsonout_text_known(j, "measured", f->started);
     jsonout_bool_if(j, "valid", f->valid >= 0, f->valid);
     jsonout_notes(j, "why_invalid", &f->why_invalid);
     jsonout_notes(j, "in_force", &f->in_force);

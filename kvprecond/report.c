@@ -387,7 +387,7 @@ static void json_doors(struct jsonout *j, const struct report *r)
         const struct tier_door *d = &r->door[i];
         jsonout_object(j, NULL);
         jsonout_text_value(j, "endpoint", d->endpoint);
-        jsonout_text_value(j, "interface", d->interface[0] ? d->interface : NULL);
+        jsonout_text_known(j, "interface", d->interface);
         jsonout_u64(j, "requests", d->requests);
         jsonout_u64(j, "retries", d->retries);
         jsonout_u64(j, "new_connections", d->connections);
@@ -405,8 +405,8 @@ static void json_target(struct jsonout *j, const struct report *r, const struct 
 
     jsonout_text_value(j, "path", l->at->path);
     jsonout_text_value(j, "kind", l->remote ? l->engine : kinds[l->at->kind]);
-    jsonout_text_value(j, "device", *l->device.name ? l->device.name : NULL);
-    jsonout_text_value(j, "model", *l->device.model ? l->device.model : NULL);
+    jsonout_text_known(j, "device", l->device.name);
+    jsonout_text_known(j, "model", l->device.model);
     jsonout_u64_if(j, "capacity_bytes", l->capacity > 0, l->capacity);
     jsonout_u64(j, "files", l->files);
     jsonout_bool(j, "kept", r->o->keep || l->at->kind == TARGET_DEVICE);
@@ -543,7 +543,7 @@ static void json_rounds(struct jsonout *j, const struct facts *f, const struct r
         jsonout_f64(j, "range_share", judged ? round->verdict.range_share : NAN);
         jsonout_f64(j, "slope_share", judged ? round->verdict.slope_share : NAN);
         jsonout_bool(j, "steady", round->verdict.steady);
-        jsonout_text_value(j, "disturbed", round->disturbed[0] ? round->disturbed : NULL);
+        jsonout_text_known(j, "disturbed", round->disturbed);
         jsonout_end(j);
     }
     jsonout_end(j);

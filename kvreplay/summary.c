@@ -68,7 +68,7 @@ static void json_path(struct jsonout *j, const struct tiers *t, unsigned tier, u
     const struct room *room = path ? &t->target_room[i] : NULL;
     const char *device = path ? t->storage[i].device.name : "";
 
-    jsonout_text_value(j, "device", device[0] ? device : NULL);
+    jsonout_text_known(j, "device", device);
     jsonout_u64_if(j, "capacity_bytes", room && room->capacity < UINT64_MAX / 4,
                    room ? room->capacity : 0);
     jsonout_u64_if(j, "peak_bytes", path, room ? room->peak : 0);
@@ -127,8 +127,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_text_value(j, "engine", info->engine);
     jsonout_bool(j, "simulated", info->simulated);
     jsonout_bool(j, "verifies", info->verifies);
-    jsonout_text_value(j, "target", info->target[0] ? info->target : NULL);
-    jsonout_text_value(j, "device", info->device[0] ? info->device : NULL);
+    jsonout_text_known(j, "target", info->target);
+    jsonout_text_known(j, "device", info->device);
     jsonout_notes(j, "flags", &info->flags);
     jsonout_notes(j, "fallbacks", &info->fallbacks);
     jsonout_u64_if(j, "capacity_bytes", t->room[i].capacity < UINT64_MAX / 4, t->room[i].capacity);

@@ -529,7 +529,7 @@ static void put_rank_json(struct jsonout *j, const struct parts *r, const struct
 
     jsonout_object(j, NULL);
     jsonout_u64(j, "rank", (uint64_t)k->number);
-    jsonout_text_value(j, "host", k->host[0] ? k->host : NULL);
+    jsonout_text_known(j, "host", k->host);
     jsonout_text_value(j, "file", k->file);
     jsonout_bool(j, "whole", k->whole);
     jsonout_u64(j, "rows", k->rows);
@@ -550,7 +550,7 @@ static void put_rank_json(struct jsonout *j, const struct parts *r, const struct
 void parts_json(struct jsonout *j, const struct parts *r)
 {
     jsonout_object(j, "ranks");
-    jsonout_text_value(j, "run", r->run[0] ? r->run : NULL);
+    jsonout_text_known(j, "run", r->run);
     jsonout_u64_if(j, "count", r->count >= 0, (uint64_t)r->count);
     jsonout_array(j, "missing");
     for (int64_t i = 0; i < r->count; i++)

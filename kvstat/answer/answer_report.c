@@ -187,7 +187,7 @@ static void put_confirmed(struct jsonout *j, const struct confirm *c)
     jsonout_f64(j, "within", JUDGE_CONFIRMS);
     jsonout_bool_if(j, "agrees", c->answer != CONFIRM_UNDECIDED, c->answer == CONFIRM_AGREES);
     jsonout_text_value(j, "cause", confirm_cause_word(c->cause));
-    jsonout_text_value(j, "why", c->why[0] ? c->why : NULL);
+    jsonout_text_known(j, "why", c->why);
     jsonout_end(j);
 }
 
@@ -232,7 +232,7 @@ static void put_answer(struct jsonout *j, const struct conclusion *c)
     if (a->concluded)
         return;
     jsonout_text_value(j, "verdict", c->judged ? conclusion_word(c->verdict) : NULL);
-    jsonout_text_value(j, "why", c->why[0] ? c->why : NULL);
+    jsonout_text_known(j, "why", c->why);
     put_gain(j, "gain", &a->gain, gain == GAIN_OPEN ? NULL : &there);
     put_knee(j, a);
     put_confirmed(j, c->confirm);

@@ -220,6 +220,11 @@ void jsonout_f64_known(struct jsonout *j, const char *key, double v)
     jsonout_f64(j, key, v >= 0 ? v : NAN);
 }
 
+void jsonout_text_known(struct jsonout *j, const char *key, const char *text)
+{
+    jsonout_text_value(j, key, text && text[0] ? text : NULL);
+}
+
 void jsonout_fail(struct jsonout *j)
 {
     j->failed = true;
@@ -297,7 +302,7 @@ void jsonout_identity(struct jsonout *j, const char *program, int argc, char *co
     jsonout_end(j);
     jsonout_object(j, "host");
     jsonout_text_value(j, "name", uname(&u) == 0 ? u.nodename : NULL);
-    jsonout_text_value(j, "kernel", u.release[0] ? u.release : NULL);
+    jsonout_text_known(j, "kernel", u.release);
     if (cpus > 0)
         jsonout_i64(j, "cpus", cpus);
     else
