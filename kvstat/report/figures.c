@@ -376,7 +376,7 @@ static void put_provenance(struct figures *f, const struct provenance *p)
     put_facts(f, &p->facts, FACT_TIMING, FACT_WORKERS);
     put_answer(f, figure_id(run, FIGURE_VALID), p->valid);
     put_reasons(f, p);
-    put_facts(f, &p->facts, FACT_HOST, FACT_ENGINE);
+    put_facts(f, &p->facts, FACT_HOST, FACT_KERNEL_READ_BYTES - 1); /* the last of the scope */
     put_text(f, figure_id(run, FIGURE_TARGET), p->target);
     put_text(f, figure_id(run, FIGURE_SAME_OF_DEVICE), p->device);
     put_notes(f, figure_id(run, FIGURE_FLAGS), &p->flags);
