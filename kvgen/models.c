@@ -3,6 +3,7 @@
 #include "kvgen/models.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -82,10 +83,7 @@ int models_list(FILE *f, const struct conf *conf, struct err *e)
 /* null for 0, which is not known. */
 static void put_known(struct jsonout *j, const char *key, double value)
 {
-    if (value > 0)
-        jsonout_f64(j, key, value);
-    else
-        jsonout_null(j, key);
+    jsonout_f64(j, key, value > 0 ? value : NAN);
 }
 
 static void put_part(struct jsonout *j, const struct model_part *part)
@@ -101,12 +99,9 @@ static void put_part(struct jsonout *j, const struct model_part *part)
     jsonout_text_value(j, "type", model_type_name(part->type));
     jsonout_u64(j, "bytes", model_part_bytes(part));
     jsonout_text_value(j, "of_a", model_is_state(part) ? "sequence" : "token");
-    if (part->window > 0)
-        jsonout_u64(j, "window", part->window);
-    else
-        jsonout_null(j, "window");
-    jsonout_text_value(j, "caches_by", part->counted_by[0] ? part->counted_by : NULL);
-    jsonout_text_value(j, "type_by", part->typed_by[0] ? part->typed_by : NULL);
+    jsonout_u64_if(j, "window", part->window > 0, part->window);
+    jsonout_text_known(j, "caches_by", part->counted_by);
+    jsonout_text_known(j, "type_by", part->typed_by);
     jsonout_end(j);
 }
 
@@ -123,10 +118,7 @@ int models_show(const struct model *m, const struct model_reading *reading, stru
     jsonout_u64(j, "layers", m->layers);
     jsonout_u64(j, "kv_layers", m->full_layers + m->windowed_layers);
     jsonout_u64(j, "windowed_layers", m->windowed_layers);
-    if (m->window > 0)
-        jsonout_u64(j, "window", m->window);
-    else
-        jsonout_null(j, "window");
+    jsonout_u64_if(j, "window", m->window > 0, m->window);
     jsonout_u64(j, "bytes_per_token", model_bytes_per_token(m));
     jsonout_object(j, "bytes_by_tokens");
     for (int i = 0; i < SHOWN; i++) {

@@ -39,10 +39,7 @@ void provenance_put_origin(struct jsonout *j, uint64_t seed, const struct model 
 
 void provenance_put_capacity(struct jsonout *j, uint64_t capacity)
 {
-    if (capacity == HIERARCHY_UNLIMITED)
-        jsonout_null(j, "capacity_bytes");
-    else
-        jsonout_u64(j, "capacity_bytes", capacity);
+    jsonout_u64_if(j, "capacity_bytes", capacity != HIERARCHY_UNLIMITED, capacity);
 }
 
 /* The members that every provenance begins with. NULL: no memory. */
@@ -105,10 +102,7 @@ void provenance_put_steps(struct jsonout *j, const struct step_setup *s)
         jsonout_object(j, NULL);
         jsonout_u64(j, "pair_ops", l->pair_ops);
         jsonout_u64(j, "cache_bytes_per_token", l->cache_bytes);
-        if (l->most)
-            jsonout_u64(j, "most_tokens", l->most);
-        else
-            jsonout_null(j, "most_tokens");
+        jsonout_u64_if(j, "most_tokens", l->most, l->most);
         jsonout_end(j);
     }
     jsonout_end(j);
@@ -163,13 +157,10 @@ void provenance_put_drive(struct jsonout *j, const struct drive_model *drive)
     const struct drive_model_facts *f = drive_model_facts(drive);
     jsonout_object(j, "model");
     jsonout_text_value(j, "file", f->file);
-    jsonout_text_value(j, "target", f->target[0] ? f->target : NULL);
-    jsonout_text_value(j, "device", f->device[0] ? f->device : NULL);
-    jsonout_text_value(j, "measured", f->started[0] ? f->started : NULL);
-    if (f->valid < 0)
-        jsonout_null(j, "valid");
-    else
-        jsonout_bool(j, "valid", f->valid);
+    jsonout_text_known(j, "target", f->target);
+    jsonout_text_known(j, "device", f->device);
+    jsonout_text_known(j, "measured", f->started);
+    jsonout_bool_if(j, "valid", f->valid >= 0, f->valid);
     jsonout_notes(j, "why_invalid", &f->why_invalid);
     jsonout_notes(j, "in_force", &f->in_force);
     jsonout_u64(j, "points", f->points);

@@ -465,19 +465,10 @@ static double seconds(int64_t ns)
     return (double)ns / (double)UNITS_NS_PER_S;
 }
 
-/* null for "". */
-static void put_text(struct jsonout *j, const char *key, const char *text)
-{
-    jsonout_text_value(j, key, text[0] != '\0' ? text : NULL);
-}
-
 /* null if there is nothing to divide by. */
 static void put_ratio(struct jsonout *j, const char *key, double part, double whole)
 {
-    if (whole > 0)
-        jsonout_f64(j, key, part / whole);
-    else
-        jsonout_null(j, key);
+    jsonout_f64(j, key, whole > 0 ? part / whole : NAN);
 }
 
 static void put_trace(struct jsonout *j, const struct summary *s)
@@ -489,7 +480,7 @@ static void put_trace(struct jsonout *j, const struct summary *s)
             rows += sum_phases(s->stats, (enum trace_op)op, t).rows;
     jsonout_object(j, "trace");
     jsonout_u64(j, "rows", s->trace->rows);
-    put_text(j, "digest", s->trace->digest);
+    jsonout_text_known(j, "digest", s->trace->digest);
     jsonout_f64(j, "simulated_s", seconds(s->stats->now_ns));
     jsonout_f64(j, "wall_s", wall_s);
     jsonout_f64(j, "rows_per_s", wall_s > 0 ? (double)rows / wall_s : 0);
@@ -587,8 +578,8 @@ static void put_rows_by(struct jsonout *j, const struct sim_stats *st)
                     continue;
                 jsonout_object(j, NULL);
                 jsonout_text_value(j, "op", trace_op_text((enum trace_op)op));
-                put_text(j, "tier", trace_tier_text((enum trace_tier)t));
-                put_text(j, "phase", trace_phase_text((enum trace_phase)ph));
+                jsonout_text_known(j, "tier", trace_tier_text((enum trace_tier)t));
+                jsonout_text_known(j, "phase", trace_phase_text((enum trace_phase)ph));
                 jsonout_u64(j, "rows", c->rows);
                 jsonout_u64(j, "bytes", c->bytes);
                 jsonout_end(j);

@@ -9,8 +9,7 @@
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
 
-#define TEXT_CAP   64
-#define SLOW_SHARE (1 / 1.5) /* of the others' bandwidth: such a target is named */
+#define TEXT_CAP 64
 
 static double bytes_per_s(const struct report *r)
 {
@@ -41,7 +40,7 @@ static void find_slow(const struct report *r, struct notes *notes)
         slowest = rate < slowest ? rate : slowest;
     }
     double others = (all - slowest) / (r->lane_count - 1);
-    if (others > 0 && slowest < SLOW_SHARE * others)
+    if (others > 0 && JUDGE_SLOW * slowest < others)
         notes_add(notes,
                   "%s is slow: it took %.1f times as long for a byte as the others on average",
                   r->lanes[at].at->path, others / slowest);
@@ -77,24 +76,20 @@ static const char *advice_name(const struct report *r)
 /* Times of writes, a second time without what their thread or the process was away. */
 static void doubt_times(const struct report *r, struct report_doubt *d)
 {
-    char a[TEXT_CAP], b[TEXT_CAP], added[JUDGE_ADDED];
-    unsigned i;
+    struct judge_move m = {0};
+    char told[JUDGE_TOLD];
 
     if (!r->held.held || hist_count(r->held.held) == 0)
         return;
     struct hist *without = judge_without(r->service, r->held.held, r->held.freed);
-    double share = without ? judge_moved(r->service, without, &i) : 0;
+    if (without)
+        m = judge_moved(r->service, without);
     if (!without) {
         d->state = VALIDITY_UNKNOWN;
         snprintf(d->why, sizeof(d->why), "out of memory: it was not judged");
-    } else if (judge_longer(share) != VALIDITY_GOOD) {
+    } else if (judge_longer(m.share) != VALIDITY_GOOD) {
         d->state = VALIDITY_UNRELIABLE;
-        snprintf(d->why, sizeof(d->why), "%s p%u (%s instead of %s)",
-                 judge_added(added, "waiting of kvprecond", share), judge_percentile[i].percent,
-                 units_format_duration(
-                     a, sizeof(a), (double)hist_percentile(r->service, judge_percentile[i].ppm)),
-                 units_format_duration(b, sizeof(b),
-                                       (double)hist_percentile(without, judge_percentile[i].ppm)));
+        snprintf(d->why, sizeof(d->why), "%s", judge_told(told, "waiting of kvprecond", "", &m));
     }
     hist_free(without);
 }
@@ -392,7 +387,7 @@ static void json_doors(struct jsonout *j, const struct report *r)
         const struct tier_door *d = &r->door[i];
         jsonout_object(j, NULL);
         jsonout_text_value(j, "endpoint", d->endpoint);
-        jsonout_text_value(j, "interface", d->interface[0] ? d->interface : NULL);
+        jsonout_text_known(j, "interface", d->interface);
         jsonout_u64(j, "requests", d->requests);
         jsonout_u64(j, "retries", d->retries);
         jsonout_u64(j, "new_connections", d->connections);
@@ -410,8 +405,8 @@ static void json_target(struct jsonout *j, const struct report *r, const struct 
 
     jsonout_text_value(j, "path", l->at->path);
     jsonout_text_value(j, "kind", l->remote ? l->engine : kinds[l->at->kind]);
-    jsonout_text_value(j, "device", *l->device.name ? l->device.name : NULL);
-    jsonout_text_value(j, "model", *l->device.model ? l->device.model : NULL);
+    jsonout_text_known(j, "device", l->device.name);
+    jsonout_text_known(j, "model", l->device.model);
     jsonout_u64_if(j, "capacity_bytes", l->capacity > 0, l->capacity);
     jsonout_u64(j, "files", l->files);
     jsonout_bool(j, "kept", r->o->keep || l->at->kind == TARGET_DEVICE);
@@ -440,7 +435,7 @@ static void json_targets(struct jsonout *j, const struct report *r)
     jsonout_notes(j, "notes", &notes);
 }
 
-static void json_asked(struct jsonout *j, const struct report *r)
+static void json_asked(struct jsonout *j, const struct facts *f, const struct report *r)
 {
     const bool kv = r->o->mode == PLAN_KV;
     if (r->lane_count == 1) {
@@ -454,7 +449,7 @@ static void json_asked(struct jsonout *j, const struct report *r)
     json_targets(j, r);
     jsonout_text_value(j, "mode", mode_name(r));
     jsonout_u64(j, "seed", r->o->seed);
-    jsonout_u64(j, "size_bytes", r->size_bytes);
+    facts_write_one(j, f, FACT_SIZE_BYTES);
     jsonout_u64(j, "block_bytes", r->o->block_bytes);
     jsonout_text_value(j, "model", kv ? r->o->model.id : NULL);
     jsonout_u64_if(j, "object_bytes", kv, r->o->object_bytes);
@@ -474,14 +469,25 @@ static void json_asked(struct jsonout *j, const struct report *r)
     }
 }
 
-static void json_fill(struct jsonout *j, const struct report *r)
+static void put_fill(struct facts *f, const struct report *r)
 {
-    jsonout_bool(j, "complete", r->fill.complete);
+    facts_put_count(f, FACT_SIZE_BYTES, true, r->size_bytes);
+    facts_put_yes(f, FACT_COMPLETE, r->fill.complete);
+    facts_put_count(f, FACT_WRITTEN_BYTES, true, r->fill.bytes);
+    facts_put_count(f, FACT_WRITTEN, true, r->fill.writes);
+    facts_put_number(f, FACT_ELAPSED_S, (double)r->fill.elapsed_ns / 1e9);
+    facts_put_number(f, FACT_SYNC_S, (double)r->sync_ns / 1e9);
+    facts_put_yes(f, FACT_STEADY, r->o->until_steady ? rounds_steady(&r->rounds) : -1);
+}
+
+static void json_fill(struct jsonout *j, const struct facts *f, const struct report *r)
+{
+    facts_write_one(j, f, FACT_COMPLETE);
     jsonout_text_value(j, "ended_by", r->why_short);
-    jsonout_u64(j, "written_bytes", r->fill.bytes);
-    jsonout_u64(j, "writes", r->fill.writes);
-    jsonout_f64(j, "elapsed_s", (double)r->fill.elapsed_ns / 1e9);
-    jsonout_f64(j, "sync_s", (double)r->sync_ns / 1e9);
+    facts_write_one(j, f, FACT_WRITTEN_BYTES);
+    facts_write_one(j, f, FACT_WRITTEN);
+    facts_write_one(j, f, FACT_ELAPSED_S);
+    facts_write_one(j, f, FACT_SYNC_S);
     jsonout_f64(j, "gib_per_s", bytes_per_s(r) / (double)UNITS_GIB);
     jsonout_u64(j, "total_written_bytes", r->fill.total_bytes);
     jsonout_f64(j, "cpu_s", (double)r->cpu_ns / 1e9);
@@ -507,14 +513,14 @@ static void json_stream(struct jsonout *j, const struct report *r)
     jsonout_end(j);
 }
 
-static void json_rounds(struct jsonout *j, const struct report *r)
+static void json_rounds(struct jsonout *j, const struct facts *f, const struct report *r)
 {
     if (!r->o->until_steady) {
         jsonout_null(j, "steady_state");
         return;
     }
     jsonout_object(j, "steady_state");
-    jsonout_bool(j, "reached", rounds_steady(&r->rounds));
+    facts_write_one(j, f, FACT_STEADY);
     jsonout_text_value(j, "track", rounds_track_name(r->rounds.track));
     jsonout_f64(j, "round_s", (double)r->o->round_ns / 1e9);
     jsonout_u64(j, "window", STEADY_WINDOW);
@@ -537,7 +543,7 @@ static void json_rounds(struct jsonout *j, const struct report *r)
         jsonout_f64(j, "range_share", judged ? round->verdict.range_share : NAN);
         jsonout_f64(j, "slope_share", judged ? round->verdict.slope_share : NAN);
         jsonout_bool(j, "steady", round->verdict.steady);
-        jsonout_text_value(j, "disturbed", round->disturbed[0] ? round->disturbed : NULL);
+        jsonout_text_known(j, "disturbed", round->disturbed);
         jsonout_end(j);
     }
     jsonout_end(j);
@@ -565,14 +571,16 @@ static void json_validity(struct jsonout *j, const struct report *r)
 struct jsonout *report_document(const struct report *r, int argc, char *const *argv)
 {
     struct jsonout *j = jsonout_create();
+    struct facts f = r->facts;
 
     if (!j)
         return NULL;
+    put_fill(&f, r);
     jsonout_identity(j, "kvprecond", argc, argv, r->started_wall_ns);
-    json_asked(j, r);
-    json_fill(j, r);
+    json_asked(j, &f, r);
+    json_fill(j, &f, r);
     json_stream(j, r);
-    json_rounds(j, r);
+    json_rounds(j, &f, r);
     json_validity(j, r);
     jsonout_object(j, "kernel");
     jsonout_u64_if(j, "device_write_bytes", r->counted, r->device_write_bytes);

@@ -58,10 +58,6 @@ void witness_end(struct witness *w, struct disturbance *d, struct facts *facts)
     if (!facts)
         return;
     machine_facts(facts, &w->before, &after, w->gaps, d->elapsed_ns);
-    facts_put_count(facts, FACT_OWN_READ_BYTES, after.io_known,
-                    after.read_bytes - w->before.read_bytes);
-    facts_put_count(facts, FACT_OWN_WRITE_BYTES, after.io_known,
-                    after.write_bytes - w->before.write_bytes);
     facts_put_count(facts, FACT_DEVICE_READ_BYTES, w->counted,
                     counters.read_bytes - w->counters.read_bytes);
     facts_put_count(facts, FACT_DEVICE_WRITE_BYTES, w->counted,

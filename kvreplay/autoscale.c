@@ -22,6 +22,7 @@
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/conf/given.h"
+#include "lib/facts/facts.h"
 
 enum {
     AUTOSCALE_WORKERS = 500 /* at most, as in the MLPerf storage benchmark */
@@ -201,19 +202,19 @@ static void autoscale_json(const struct autoscale *a, struct jsonout *j)
     static const char *const read[] = {"autoscaler", "saturation_detection", NULL};
     const struct search_point *found = autoscale_found(a);
     char reason[160];
+    struct facts f = {0};
 
     given_put(j, a->o->conf, read);
     jsonout_array(j, "autoscaling_stats");
     for (unsigned i = 0; i < a->steps; i++)
         json_step(a, j, &a->step[i]);
     jsonout_end(j);
-    jsonout_object(j, "autoscaling");
-    jsonout_text_value(j, "mode", a->search.o.mode == SEARCH_QOS ? "qos" : "capacity");
-    jsonout_u64_if(j, "users", found, found ? found->users : 0);
-    jsonout_u64(j, "ranks", ranks_count(a->ranks));
-    jsonout_f64(j, "throughput_tokens_per_s", found && !a->bytes ? found->throughput : NAN);
-    jsonout_text_value(j, "reason", autoscale_reason(a, reason, sizeof(reason)));
-    jsonout_end(j);
+    facts_put_text(&f, FACT_FOUND_MODE, a->search.o.mode == SEARCH_QOS ? "qos" : "capacity");
+    facts_put_count(&f, FACT_FOUND_USERS, found, found ? found->users : 0);
+    facts_put_count(&f, FACT_FOUND_RANKS, true, ranks_count(a->ranks));
+    facts_put_number(&f, FACT_FOUND_TOKENS_PER_S, found && !a->bytes ? found->throughput : NAN);
+    facts_put_text(&f, FACT_FOUND_REASON, autoscale_reason(a, reason, sizeof(reason)));
+    facts_write(j, &f, FACTS_OF_FOUND);
 }
 
 /* ---- steps ---- */

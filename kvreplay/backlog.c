@@ -2,10 +2,11 @@
  * load that has times of its own. */
 #include "kvreplay/backlog.h"
 
+#include "lib/facts/judge.h"
+
 #define BACKLOG_EVERY_NS 10000000
-#define BACKLOG_SAMPLES  50   /* half a second */
-#define BACKLOG_LEAST    10   /* in line at the end; fewer come and go by chance */
-#define BACKLOG_SHARE    0.05 /* of the offered load */
+#define BACKLOG_SAMPLES  50 /* half a second */
+#define BACKLOG_LEAST    10 /* in line at the end; fewer come and go by chance */
 
 bool backlog_due(const struct backlog *b, int64_t now_ns)
 {
@@ -34,6 +35,6 @@ bool backlog_grows(const struct backlog *b, double offered_per_s, double *per_s)
         return false;
     *per_s = (samples * b->tn - b->t * b->n) / spread;
     /* A line that came and went, or that stays at what it soon reached, has a mean near its end. */
-    return *per_s > BACKLOG_SHARE * offered_per_s && b->last >= BACKLOG_LEAST &&
+    return *per_s > JUDGE_GROWS * offered_per_s && b->last >= BACKLOG_LEAST &&
            b->last > 1.5 * b->n / samples;
 }

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 
 #include "lib/base/units.h"
+#include "lib/facts/judge.h"
 #include "lib/sort/ascending.h"
 
-#define SLOW_FACTOR   1.5
 #define SLOW_RATE     0.8 /* of the others' bytes a second, both while busy */
 #define UNEVEN_FACTOR 1.5
-#define ENOUGH_ROWS   59u /* so many samples bound a 95th percentile (judgement of a drive) */
 
 static const char *const op_words[COUNTS_OPS] = {"reads", "writes", "deletes"};
 
@@ -40,7 +39,7 @@ static double ns_for_byte(const struct counts_door_op *o)
 {
     const struct hist *h = hist_count(o->device) ? o->device : o->service;
 
-    if (o->ops < ENOUGH_ROWS || o->bytes == 0)
+    if (o->ops < judge_samples(950000) || o->bytes == 0)
         return -1;
     return hist_sum(h) / (double)o->bytes;
 }
@@ -80,7 +79,7 @@ static double slowness(const struct doors *d, unsigned op, unsigned i)
     }
     times = by_the_others(ns, d->count, i);
     of_rate = by_the_others(rate, d->count, i);
-    return times >= SLOW_FACTOR && of_rate <= SLOW_RATE ? times : 0;
+    return times >= JUDGE_SLOW && of_rate <= SLOW_RATE ? times : 0;
 }
 
 void doors_notes(const struct doors *d, struct notes *notes)

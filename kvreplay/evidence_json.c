@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "kvreplay/device/origin.h"
+#include "lib/facts/runs.h"
 
 /* The network's counters, which remote stores have in place of a device's. */
 static void put_network(struct facts *f, const struct evidence_network *n)
@@ -26,18 +27,14 @@ static void put_network(struct facts *f, const struct evidence_network *n)
     facts_put_count(f, FACT_REMOTE_CONNECTIONS, n->stores, n->connections);
 }
 
-/* Bytes that this process and the device moved, and how long that took. */
+/* Bytes that the device moved, and how long that took. */
 static void put_moved(struct facts *f, const struct evidence *ev)
 {
-    const struct machine *before = &ev->machine_before, *after = &ev->machine_after;
     const struct target_counters *from = &ev->before, *to = &ev->after;
-    bool own = before->io_known && after->io_known;
 
     facts_put_number(f, FACT_OWN_IO_S, ev->own_io_ns >= 0 ? (double)ev->own_io_ns / 1e9 : NAN);
     facts_put_number(f, FACT_KERNEL_IO_S,
                      ev->counted ? (double)(to->queue_ms - from->queue_ms) / 1e3 : NAN);
-    facts_put_count(f, FACT_OWN_READ_BYTES, own, after->read_bytes - before->read_bytes);
-    facts_put_count(f, FACT_OWN_WRITE_BYTES, own, after->write_bytes - before->write_bytes);
     facts_put_count(f, FACT_DEVICE_READ_BYTES, ev->counted, to->read_bytes - from->read_bytes);
     facts_put_count(f, FACT_DEVICE_WRITE_BYTES, ev->counted, to->write_bytes - from->write_bytes);
 }
@@ -140,29 +137,51 @@ static void json_gaps(struct jsonout *j, const char *key, const struct evidence 
     jsonout_end(j);
 }
 
-void evidence_json(struct jsonout *j, const struct evidence *ev)
+/* The drive's own counts of the run, or the reason why there are none. */
+static void put_drive_log(struct facts *f, const struct evidence *ev)
 {
-    size_t kept = ev->gaps ? gap_list_kept(ev->gaps) : 0;
-    struct facts f = ev->facts;
+    const struct drive_log *before = &ev->log_before, *after = &ev->log_after;
+    bool known = before->known && after->known, media = before->media_known && after->media_known;
+    char why[160];
+
+    facts_put_number(f, FACT_LOG_AMPLIFICATION,
+                     drive_log_amplification(before, after, why, sizeof(why)));
+    facts_put_number(f, FACT_LOG_HOST_BYTES,
+                     known ? (double)(after->host_write_bytes - before->host_write_bytes) : NAN);
+    facts_put_number(f, FACT_LOG_MEDIA_BYTES,
+                     media ? (double)(after->media_write_bytes - before->media_write_bytes) : NAN);
+    facts_put_count(f, FACT_LOG_LIFETIME_BYTES, known, after->host_write_bytes);
+    facts_put_number(f, FACT_LOG_USED, known ? (double)after->percentage_used : NAN);
+    facts_put_text(f, FACT_LOG_WHY_UNKNOWN, why);
+}
+
+void evidence_put(struct facts *f, const struct evidence *ev)
+{
     char cold[COLD_TEXT];
 
-    machine_facts(&f, &ev->machine_before, &ev->machine_after, ev->gaps, ev->elapsed_ns);
-    facts_put_times(&f, FACT_CLIENT_DELAY_US, ev->counts->lateness, 1e3);
-    put_moved(&f, ev);
-    put_network(&f, &ev->network);
-    put_target(&f, ev);
-    put_both(&f, ev);
-    put_full(&f, ev);
+    machine_facts(f, &ev->machine_before, &ev->machine_after, ev->gaps, ev->elapsed_ns);
+    facts_put_times(f, FACT_CLIENT_DELAY_US, ev->counts->lateness, 1e3);
+    put_moved(f, ev);
+    put_network(f, &ev->network);
+    put_target(f, ev);
+    put_both(f, ev);
+    put_full(f, ev);
     if (ev->overloaded) {
-        facts_put_number(&f, FACT_OFFERED_PER_S, ev->offered_per_s);
-        facts_put_number(&f, FACT_ACHIEVED_PER_S, ev->achieved_per_s);
-        facts_put_number(&f, FACT_BACKLOG_GROWTH, ev->growth_per_s);
+        facts_put_number(f, FACT_OFFERED_PER_S, ev->offered_per_s);
+        facts_put_number(f, FACT_ACHIEVED_PER_S, ev->achieved_per_s);
+        facts_put_number(f, FACT_BACKLOG_GROWTH, ev->growth_per_s);
     }
-    origin_put_facts(&f, ev);
-    facts_put_text(&f, FACT_COLD, ev->cold.asked ? cold_text(cold, &ev->cold) : NULL);
-    drive_times_put(ev->drive_times, ev->storage, ev->file_system, &f);
-    facts_write(j, &f, FACTS_OF_EVIDENCE);
+    origin_put_facts(f, ev);
+    facts_put_text(f, FACT_COLD, ev->cold.asked ? cold_text(cold, &ev->cold) : NULL);
+    drive_times_put(ev->drive_times, ev->storage, ev->file_system, f);
+    put_drive_log(f, ev);
+}
 
+void evidence_json(struct jsonout *j, const struct facts *f, const struct evidence *ev)
+{
+    size_t kept = ev->gaps ? gap_list_kept(ev->gaps) : 0;
+
+    facts_write(j, f, FACTS_OF_EVIDENCE);
     drive_times_json(ev->drive_times, j);
     json_gaps(j, "gaps", ev, false);
     json_gaps(j, "scheduler_gaps", ev, true);
@@ -171,7 +190,6 @@ void evidence_json(struct jsonout *j, const struct evidence *ev)
 
 void validity_json(struct jsonout *j, const struct validity *v)
 {
-    jsonout_bool_if(j, "valid", v->state != VALIDITY_UNKNOWN, v->state == VALIDITY_GOOD);
     jsonout_array(j, "why_invalid");
     for (unsigned i = 0; i < v->whys; i++)
         jsonout_text_value(j, NULL, v->why[i]);
@@ -179,13 +197,12 @@ void validity_json(struct jsonout *j, const struct validity *v)
     jsonout_array(j, "validity");
     for (unsigned i = 0; i < v->figures; i++) {
         const struct validity_figure *f = &v->figure[i];
-        jsonout_object(j, NULL);
-        jsonout_text_value(j, "figures", validity_kind_word(f->of));
-        jsonout_text_value(j, "tier", f->everywhere ? NULL : trace_tier_text(f->tier));
-        jsonout_text_value(j, "op", f->everywhere ? NULL : trace_op_text(f->op));
-        jsonout_text_value(j, "state", validity_state_word(f->state));
-        jsonout_text_value(j, "why", f->why);
-        jsonout_end(j);
+        runs_put_state(j,
+                       &(struct runs_state){.figures = validity_kind_word(f->of),
+                                            .tier = f->everywhere ? NULL : trace_tier_text(f->tier),
+                                            .op = f->everywhere ? NULL : trace_op_text(f->op),
+                                            .word = validity_state_word(f->state),
+                                            .why = f->why});
     }
     jsonout_end(j);
     jsonout_array(j, "notes");

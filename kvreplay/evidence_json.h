@@ -6,9 +6,11 @@
 #include "kvreplay/validity.h"
 #include "lib/json/jsonout.h"
 
+/* Puts the evidence and the drive's own log. */
+void evidence_put(struct facts *f, const struct evidence *ev);
 /* "evidence", "drive_times", "gaps", "scheduler_gaps" and "gaps_more". */
-void evidence_json(struct jsonout *j, const struct evidence *ev);
-/* "valid", "why_invalid", "validity", "notes". */
+void evidence_json(struct jsonout *j, const struct facts *f, const struct evidence *ev);
+/* "why_invalid", "validity", "notes". */
 void validity_json(struct jsonout *j, const struct validity *v);
 
 #endif

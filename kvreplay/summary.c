@@ -68,7 +68,7 @@ static void json_path(struct jsonout *j, const struct tiers *t, unsigned tier, u
     const struct room *room = path ? &t->target_room[i] : NULL;
     const char *device = path ? t->storage[i].device.name : "";
 
-    jsonout_text_value(j, "device", device[0] ? device : NULL);
+    jsonout_text_known(j, "device", device);
     jsonout_u64_if(j, "capacity_bytes", room && room->capacity < UINT64_MAX / 4,
                    room ? room->capacity : 0);
     jsonout_u64_if(j, "peak_bytes", path, room ? room->peak : 0);
@@ -127,8 +127,8 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_text_value(j, "engine", info->engine);
     jsonout_bool(j, "simulated", info->simulated);
     jsonout_bool(j, "verifies", info->verifies);
-    jsonout_text_value(j, "target", info->target[0] ? info->target : NULL);
-    jsonout_text_value(j, "device", info->device[0] ? info->device : NULL);
+    jsonout_text_known(j, "target", info->target);
+    jsonout_text_known(j, "device", info->device);
     jsonout_notes(j, "flags", &info->flags);
     jsonout_notes(j, "fallbacks", &info->fallbacks);
     jsonout_u64_if(j, "capacity_bytes", t->room[i].capacity < UINT64_MAX / 4, t->room[i].capacity);
@@ -157,41 +157,47 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
     jsonout_end(j);
 }
 
-static void json_rows(struct jsonout *j, const struct summary *s)
+static void put_rows(struct facts *f, const struct summary *s, const struct tier_listed_facts *l)
+{
+    const struct counts *n = s->evidence->counts;
+    const struct populated *p = &s->populated;
+
+    facts_put_counted(f, FACT_ROWS, "total", n->rows + s->skipped);
+    facts_put_counted(f, FACT_ROWS, "ok", n->ok);
+    facts_put_counted(f, FACT_ROWS, "absent", n->absent);
+    facts_put_counted(f, FACT_ROWS, "corrupt", n->differing.corrupt);
+    facts_put_counted(f, FACT_ROWS, "failed", n->failed);
+    facts_put_counted(f, FACT_ROWS, "lost", n->lost);
+    facts_put_counted(f, FACT_ROWS, "stale", n->differing.stale);
+    facts_put_counted(f, FACT_ROWS, "wrong", n->differing.wrong);
+    facts_put_counted(f, FACT_ROWS, "skipped", s->skipped);
+    facts_put_counted(f, FACT_ROWS, "bad", s->bad_rows);
+    facts_put_counted(f, FACT_ROWS, "unverified_reads", n->unverified_reads);
+    facts_put_counted(f, FACT_POPULATED, "objects", p->objects);
+    facts_put_counted(f, FACT_POPULATED, "bytes", p->bytes);
+    facts_put_counted(f, FACT_POPULATED, "left_objects", p->left_objects);
+    facts_put_counted(f, FACT_POPULATED, "left_bytes", p->left_bytes);
+    facts_put_counted(f, FACT_POPULATED, "adopted_objects", p->adopted_objects);
+    facts_put_counted(f, FACT_POPULATED, "adopted_bytes", p->adopted_bytes);
+    facts_put_counted(f, FACT_POPULATED, "torn_objects", p->torn_objects);
+    facts_put_counted(f, FACT_POPULATED, "lost_objects", p->lost_objects);
+    facts_put_counted(f, FACT_POPULATED, "stale_objects", p->stale_objects);
+    facts_put_counted(f, FACT_POPULATED, "foreign_objects", p->foreign_objects);
+    facts_put_counted(f, FACT_POPULATED, "unlisted_objects", l->unlisted);
+    facts_put_counted(f, FACT_POPULATED, "missing_objects", l->missing);
+    facts_put_counted(f, FACT_POPULATED, "in_run_objects", n->created_objects);
+    facts_put_counted(f, FACT_POPULATED, "in_run_bytes", n->created_bytes);
+}
+
+static void json_rows(struct jsonout *j, struct facts *f, const struct summary *s)
 {
     const struct counts *n = s->evidence->counts;
     struct tier_listed_facts lists;
     bool kept = tiers_lists(s->tiers, &lists);
 
-    jsonout_object(j, "rows");
-    jsonout_u64(j, "total", n->rows + s->skipped);
-    jsonout_u64(j, "ok", n->ok);
-    jsonout_u64(j, "absent", n->absent);
-    jsonout_u64(j, "corrupt", n->differing.corrupt);
-    jsonout_u64(j, "failed", n->failed);
-    jsonout_u64(j, "lost", n->lost);
-    jsonout_u64(j, "stale", n->differing.stale);
-    jsonout_u64(j, "wrong", n->differing.wrong);
-    jsonout_u64(j, "skipped", s->skipped);
-    jsonout_u64(j, "bad", s->bad_rows);
-    jsonout_u64(j, "unverified_reads", n->unverified_reads);
-    jsonout_end(j);
-    jsonout_object(j, "populated");
-    jsonout_u64(j, "objects", s->populated.objects);
-    jsonout_u64(j, "bytes", s->populated.bytes);
-    jsonout_u64(j, "left_objects", s->populated.left_objects);
-    jsonout_u64(j, "left_bytes", s->populated.left_bytes);
-    jsonout_u64(j, "adopted_objects", s->populated.adopted_objects);
-    jsonout_u64(j, "adopted_bytes", s->populated.adopted_bytes);
-    jsonout_u64(j, "torn_objects", s->populated.torn_objects);
-    jsonout_u64(j, "lost_objects", s->populated.lost_objects);
-    jsonout_u64(j, "stale_objects", s->populated.stale_objects);
-    jsonout_u64(j, "foreign_objects", s->populated.foreign_objects);
-    jsonout_u64(j, "unlisted_objects", lists.unlisted);
-    jsonout_u64(j, "missing_objects", lists.missing);
-    jsonout_u64(j, "in_run_objects", n->created_objects);
-    jsonout_u64(j, "in_run_bytes", n->created_bytes);
-    jsonout_end(j);
+    put_rows(f, s, &lists);
+    facts_write_one(j, f, FACT_ROWS);
+    facts_write_one(j, f, FACT_POPULATED);
     jsonout_object(j, "kept_list");
     jsonout_text_value(j, "state", kept ? inventory_state_text(lists.state) : NULL);
     jsonout_u64(j, "objects", lists.listed);
@@ -206,27 +212,33 @@ static void json_rows(struct jsonout *j, const struct summary *s)
     jsonout_end(j);
 }
 
-static void json_times(struct jsonout *j, const struct summary *s)
+/* A percentile; null: nothing was there to measure. */
+static void json_at(struct jsonout *j, const struct hist *h, unsigned statistic, double unit)
+{
+    jsonout_f64(j, hist_statistic_name(statistic),
+                hist_count(h) ? hist_statistic(h, statistic) / unit : NAN);
+}
+
+static void json_times(struct jsonout *j, const struct facts *f, const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
     const struct counts *n = ev->counts;
-    bool none = hist_count(n->lateness) == 0;
 
     jsonout_text_value(j, "ended_by",
                        ev->interrupted  ? "interruption"
                        : s->by_duration ? "duration"
                                         : "trace");
-    jsonout_f64(j, "elapsed_s", (double)ev->elapsed_ns / 1e9);
-    jsonout_f64_known(j, "rows_per_s", evidence_rows_per_s(ev));
+    facts_write_one(j, f, FACT_ELAPSED_S);
+    facts_write_one(j, f, FACT_ROWS_PER_S);
     jsonout_u64(j, "data_seed", s->data_seed);
-    jsonout_f64(j, "sync_s", s->sync_ns >= 0 ? (double)s->sync_ns / 1e9 : NAN);
+    facts_write_one(j, f, FACT_SYNC_S);
     jsonout_f64(j, "cpu_s", (double)s->cpu_ns / 1e9);
     jsonout_f64(j, "spin_s", (double)s->spun_ns / 1e9);
     jsonout_f64_known(j, "cpu_s_per_gib", summary_cpu_per_gib(s));
     jsonout_object(j, "lateness_us");
-    jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(n->lateness, 500000) / 1e3);
-    jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(n->lateness, 990000) / 1e3);
-    jsonout_f64(j, "max", none ? NAN : (double)hist_max(n->lateness) / 1e3);
+    json_at(j, n->lateness, HIST_P50, 1e3);
+    json_at(j, n->lateness, HIST_P99, 1e3);
+    json_at(j, n->lateness, HIST_MAX, 1e3);
     jsonout_f64(j, "budget",
                 s->validity->budget_ns >= 0 ? (double)s->validity->budget_ns / 1e3 : NAN);
     jsonout_end(j);
@@ -235,6 +247,15 @@ static void json_times(struct jsonout *j, const struct summary *s)
     jsonout_bool(j, "limit_passed", ev->lagged);
     jsonout_end(j);
     jsonout_u64(j, "reads_before_write", n->reads_before_write);
+}
+
+/* P50, P95, P99 and the longest, in ms. */
+static void json_percentiles(struct jsonout *j, const struct hist *h)
+{
+    static const unsigned shown[] = {HIST_P50, HIST_P95, HIST_P99, HIST_MAX};
+
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+        json_at(j, h, shown[i], 1e6);
 }
 
 /* A distribution in ms; null: nothing was there to measure. */
@@ -246,10 +267,7 @@ static void json_ms(struct jsonout *j, const char *key, const struct hist *h)
     }
     jsonout_object(j, key);
     jsonout_u64(j, "count", hist_count(h));
-    jsonout_f64(j, "p50", (double)hist_percentile(h, 500000) / 1e6);
-    jsonout_f64(j, "p95", (double)hist_percentile(h, 950000) / 1e6);
-    jsonout_f64(j, "p99", (double)hist_percentile(h, 990000) / 1e6);
-    jsonout_f64(j, "max", (double)hist_max(h) / 1e6);
+    json_percentiles(j, h);
     jsonout_end(j);
 }
 
@@ -280,12 +298,8 @@ static void json_queue(struct jsonout *j, const struct summary *s, unsigned qos)
         jsonout_end(j);
     }
     jsonout_end(j);
-    bool none = hist_count(h) == 0;
-    jsonout_f64(j, "mean", none ? NAN : hist_sum(h) / (double)hist_count(h) / 1e6);
-    jsonout_f64(j, "p50", none ? NAN : (double)hist_percentile(h, 500000) / 1e6);
-    jsonout_f64(j, "p95", none ? NAN : (double)hist_percentile(h, 950000) / 1e6);
-    jsonout_f64(j, "p99", none ? NAN : (double)hist_percentile(h, 990000) / 1e6);
-    jsonout_f64(j, "max", none ? NAN : (double)hist_max(h) / 1e6);
+    json_at(j, h, HIST_MEAN, 1e6);
+    json_percentiles(j, h);
     jsonout_end(j);
 }
 
@@ -295,14 +309,6 @@ static void json_by_qos(struct jsonout *j, const char *name, struct hist *const 
     for (unsigned i = 0; i <= TRACE_QOSES; i++)
         json_ms(j, i < TRACE_QOSES ? trace_qos_text((enum trace_qos)i) : "none", by[i]);
     jsonout_end(j);
-}
-
-static void json_threads(struct jsonout *j, const char *name, unsigned threads)
-{
-    if (threads)
-        jsonout_u64(j, name, threads);
-    else
-        jsonout_null(j, name);
 }
 
 static void json_served(struct jsonout *j, const struct summary *s)
@@ -316,8 +322,8 @@ static void json_served(struct jsonout *j, const struct summary *s)
     jsonout_object(j, "served");
     jsonout_u64(j, "workers", s->workers);
     jsonout_text_value(j, "admit", s->by_class ? "qos" : "fifo");
-    json_threads(j, "read_threads", s->threads.reads);
-    json_threads(j, "write_threads", s->threads.writes);
+    jsonout_u64_if(j, "read_threads", s->threads.reads, s->threads.reads);
+    jsonout_u64_if(j, "write_threads", s->threads.writes, s->threads.writes);
     jsonout_u64(j, "admitted", hist_count(n->queue));
     jsonout_u64(j, "admitted_beyond_workers", n->admitted_beyond);
     jsonout_u64(j, "admitted_by_inheritance", n->inherited);
@@ -348,42 +354,48 @@ static void json_first_token(struct jsonout *j, const struct summary *s)
 }
 
 /* When the clock started, and which part of a run this is. */
-static void json_start(struct jsonout *j, const struct summary *s)
+static void put_start(struct facts *f, const struct summary *s)
 {
     const struct summary_start *start = &s->start;
+    bool at = s->start_at_wall_ns, clock = start->clock.known;
 
-    jsonout_object(j, "start");
-    jsonout_f64(j, "unix_s", start->wall_ns ? (double)start->wall_ns / 1e9 : NAN);
-    jsonout_f64(j, "at_unix_s", s->start_at_wall_ns ? (double)s->start_at_wall_ns / 1e9 : NAN);
-    jsonout_f64(j, "late_us", s->start_at_wall_ns ? (double)start->late_ns / 1e3 : NAN);
-    jsonout_bool_if(j, "synchronised", start->clock.known, start->clock.synchronised);
-    jsonout_f64(j, "clock_error_us",
-                start->clock.known ? (double)start->clock.error_ns / 1e3 : NAN);
-    jsonout_end(j);
-    if (!s->part) {
-        jsonout_null(j, "ranks");
+    facts_put_number(f, FACT_START_S, start->wall_ns ? (double)start->wall_ns / 1e9 : NAN);
+    facts_put_number(f, FACT_START_AT_S, at ? (double)s->start_at_wall_ns / 1e9 : NAN);
+    facts_put_number(f, FACT_START_LATE_US, at ? (double)start->late_ns / 1e3 : NAN);
+    facts_put_yes(f, FACT_START_SYNCHRONISED, clock ? start->clock.synchronised : -1);
+    facts_put_number(f, FACT_START_CLOCK_ERROR_US,
+                     clock ? (double)start->clock.error_ns / 1e3 : NAN);
+    if (!s->part)
         return;
-    }
-    jsonout_object(j, "ranks");
-    jsonout_text_value(j, "run", s->run_id);
-    jsonout_u64(j, "rank", s->part->rank);
-    jsonout_u64(j, "count", s->part->count);
-    jsonout_text_value(j, "host", s->part->host);
-    jsonout_text_value(j, "split", s->by_keys ? "keys" : "none");
-    jsonout_end(j);
+    facts_put_text(f, FACT_PART_RUN, s->run_id);
+    facts_put_count(f, FACT_PART_RANK, true, s->part->rank);
+    facts_put_count(f, FACT_PART_COUNT, true, s->part->count);
+    facts_put_text(f, FACT_PART_HOST, s->part->host);
+    facts_put_text(f, FACT_PART_SPLIT, s->by_keys ? "keys" : "none");
 }
 
-static void json_kernel(struct jsonout *j, const struct evidence *ev)
+static void put_run(struct facts *f, const struct summary *s)
+{
+    const struct evidence *ev = s->evidence;
+    enum validity_state state = s->validity->state;
+
+    facts_put_yes(f, FACT_VALID, state == VALIDITY_UNKNOWN ? -1 : state == VALIDITY_GOOD);
+    facts_put_text(f, FACT_DIGEST, ev->digest);
+    facts_put_number(f, FACT_ELAPSED_S, (double)ev->elapsed_ns / 1e9);
+    facts_put_number(f, FACT_ROWS_PER_S, evidence_rows_per_s(ev));
+    facts_put_number(f, FACT_SYNC_S, s->sync_ns >= 0 ? (double)s->sync_ns / 1e9 : NAN);
+}
+
+static void json_kernel(struct jsonout *j, const struct facts *f, const struct evidence *ev)
 {
     const struct target_counters *before = &ev->before, *after = &ev->after;
 
     jsonout_object(j, "kernel");
-    jsonout_u64_if(j, "device_read_bytes", ev->counted, after->read_bytes - before->read_bytes);
-    jsonout_u64_if(j, "device_write_bytes", ev->counted, after->write_bytes - before->write_bytes);
+    facts_write_one(j, f, FACT_DEVICE_READ_BYTES);
+    facts_write_one(j, f, FACT_DEVICE_WRITE_BYTES);
     jsonout_u64_if(j, "device_read_ios", ev->counted, after->read_ios - before->read_ios);
     jsonout_u64_if(j, "device_write_ios", ev->counted, after->write_ios - before->write_ios);
-    jsonout_f64(j, "device_queue_s",
-                ev->counted ? (double)(after->queue_ms - before->queue_ms) / 1e3 : NAN);
+    jsonout_f64(j, "device_queue_s", facts_number(f, FACT_KERNEL_IO_S));
     jsonout_u64(j, "application_read_bytes", ev->counts->read_bytes[TRACE_STORAGE]);
     jsonout_u64(j, "application_write_bytes", ev->counts->write_bytes[TRACE_STORAGE]);
     jsonout_u64_if(j, "link_bytes_per_s", ev->link_bytes_per_s > 0, ev->link_bytes_per_s);
@@ -406,46 +418,32 @@ static void json_apart(struct jsonout *j, const struct counts *n)
     jsonout_end(j);
 }
 
-/* The drive's own counts of the run; null with the reason where there are none. */
-static void json_drive_log(struct jsonout *j, const struct evidence *ev)
-{
-    const struct drive_log *before = &ev->log_before, *after = &ev->log_after;
-    char why[160];
-    double ratio = drive_log_amplification(before, after, why, sizeof(why));
-    bool known = before->known && after->known;
-
-    jsonout_object(j, "drive_log");
-    jsonout_u64_if(j, "host_write_bytes", known,
-                   after->host_write_bytes - before->host_write_bytes);
-    jsonout_u64_if(j, "lifetime_host_write_bytes", known, after->host_write_bytes);
-    jsonout_u64_if(j, "percentage_used", known, after->percentage_used);
-    jsonout_u64_if(j, "media_write_bytes", before->media_known && after->media_known,
-                   after->media_write_bytes - before->media_write_bytes);
-    jsonout_f64_known(j, "write_amplification", ratio);
-    jsonout_text_value(j, "why_unknown", why[0] ? why : NULL);
-    jsonout_end(j);
-}
-
 struct jsonout *summary_json(const struct summary *s)
 {
     const struct evidence *ev = s->evidence;
     struct jsonout *j = jsonout_create();
+    struct facts f = ev->facts;
     uint64_t n_lookups = hist_count(ev->counts->lookup);
 
     if (!j)
         return NULL;
+    put_run(&f, s);
+    put_start(&f, s);
+    evidence_put(&f, ev);
     jsonout_identity(j, "kvreplay", s->argc, s->argv, s->started_wall_ns);
     jsonout_object(j, "trace");
     jsonout_text_value(j, "name", s->input);
-    jsonout_text_value(j, "digest", ev->digest[0] ? ev->digest : NULL);
+    facts_write_one(j, &f, FACT_DIGEST);
     jsonout_u64(j, "rows", ev->counts->rows + s->skipped);
     jsonout_end(j);
+    facts_write_one(j, &f, FACT_VALID);
     validity_json(j, s->validity);
-    json_rows(j, s);
-    json_times(j, s);
+    json_rows(j, &f, s);
+    json_times(j, &f, s);
     json_served(j, s);
     json_first_token(j, s);
-    json_start(j, s);
+    facts_write(j, &f, FACTS_OF_START);
+    facts_write(j, &f, FACTS_OF_PART);
     jsonout_array(j, "tiers");
     for (unsigned i = 0; i < TRACE_TIERS; i++) {
         if (s->tiers->info[i].engine)
@@ -468,9 +466,9 @@ struct jsonout *summary_json(const struct summary *s)
     jsonout_end(j);
     if (n_lookups > 0)
         json_apart(j, ev->counts);
-    json_kernel(j, ev);
-    json_drive_log(j, ev);
-    evidence_json(j, ev);
+    json_kernel(j, &f, ev);
+    facts_write(j, &f, FACTS_OF_LOG);
+    evidence_json(j, &f, ev);
     jsonout_f64_known(j, "share_of_ceiling", evidence_of_ceiling(ev));
     jsonout_object(j, "options");
     jsonout_options(j, s->options);

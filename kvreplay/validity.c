@@ -288,22 +288,14 @@ static void judge_figure(struct validity *v, enum validity_kind of, enum validit
 /* Times of rows, or of requests, as the tool's own delays lengthened them. */
 static void judge_late(struct validity *v, enum validity_kind of, struct hist *const times[2])
 {
-    char a[32], b[32], added[JUDGE_ADDED];
-    unsigned i;
+    struct judge_move m = judge_moved(times[0], times[1]);
+    char told[JUDGE_TOLD] = "";
 
     if (hist_count(times[0]) == 0)
         return;
-    double share = judge_moved(times[0], times[1], &i);
-    if (share < JUDGE_SAID) {
-        judge_figure(v, of, VALIDITY_GOOD, "%s", "");
-        return;
-    }
-    judge_figure(v, of, judge_longer(share), "%s p%u (%s instead of %s)",
-                 judge_added(added, "client delay", share), judge_percentile[i].percent,
-                 units_format_duration(a, sizeof(a),
-                                       (double)hist_percentile(times[0], judge_percentile[i].ppm)),
-                 units_format_duration(b, sizeof(b),
-                                       (double)hist_percentile(times[1], judge_percentile[i].ppm)));
+    if (m.share >= JUDGE_SAID)
+        judge_told(told, "client delay", "", &m);
+    judge_figure(v, of, judge_longer(m.share), "%s", told);
 }
 
 static void judge_no_memory(struct validity *v)
@@ -318,8 +310,7 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
 {
     const struct hist *times = what == COUNTS_HELD_DEVICE ? g->device : g->service;
     enum validity_kind of = what == COUNTS_HELD_DEVICE ? VALIDITY_DEVICE : VALIDITY_SERVICE;
-    char a[32], b[32], largest[32], burst[64] = "", pauses[128], added[JUDGE_ADDED];
-    unsigned i;
+    char largest[32], burst[64] = "", pauses[128], place[32], told[JUDGE_TOLD];
 
     if (hist_count(g->held[what]) == 0)
         return;
@@ -328,8 +319,8 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
         judge_no_memory(v);
         return;
     }
-    double share = judge_moved(times, without, &i);
-    if (share > JUDGE_MOVES) {
+    struct judge_move m = judge_moved(times, without);
+    if (m.share > JUDGE_MOVES) {
         struct validity_figure f = {
             .of = of, .tier = g->tier, .op = g->op, .state = VALIDITY_UNRELIABLE};
         if (g->burst)
@@ -339,13 +330,8 @@ static void judge_gaps(struct validity *v, const struct evidence *ev, const stru
             pauses, sizeof(pauses), "kvreplay paused for up to %s%s, which",
             units_format_duration(largest, sizeof(largest), (double)gap_list_largest_ns(ev->gaps)),
             burst);
-        snprintf(f.why, sizeof(f.why), "%s %s %s p%u (%s instead of %s)",
-                 judge_added(added, pauses, share), trace_tier_text(g->tier), trace_op_text(g->op),
-                 judge_percentile[i].percent,
-                 units_format_duration(a, sizeof(a),
-                                       (double)hist_percentile(times, judge_percentile[i].ppm)),
-                 units_format_duration(b, sizeof(b),
-                                       (double)hist_percentile(without, judge_percentile[i].ppm)));
+        snprintf(place, sizeof(place), "%s %s", trace_tier_text(g->tier), trace_op_text(g->op));
+        snprintf(f.why, sizeof(f.why), "%s", judge_told(told, pauses, place, &m));
         judge_named(v, &f);
     }
     hist_free(without);
@@ -422,8 +408,8 @@ static void judge_beside(struct validity *v, const struct evidence *ev, enum tra
                                 .tier = TRACE_STORAGE,
                                 .op = op,
                                 .state = VALIDITY_UNRELIABLE};
-    char rates[VALIDITY_WHY_CAP], a[32], c[32], added[JUDGE_ADDED];
-    unsigned i;
+    char rates[VALIDITY_WHY_CAP], place[32], told[JUDGE_TOLD];
+    struct judge_move m = {0};
 
     if (hist_count(shared) == 0)
         return;
@@ -435,17 +421,14 @@ static void judge_beside(struct validity *v, const struct evidence *ev, enum tra
         return;
     }
     struct hist *all = hist_of_both(calm, shared);
-    double share = all ? judge_moved(all, calm, &i) : 0;
-    if (!all)
+    if (all)
+        m = judge_moved(all, calm);
+    else
         judge_no_memory(v);
-    else if (share > JUDGE_MOVES && judge_slower(shared, calm, judge_percentile[i].ppm)) {
-        snprintf(f.why, sizeof(f.why), "foreign traffic: %s; %s Tier-2 %s p%u (%s instead of %s)",
-                 rates, judge_added(added, "it", share), trace_op_text(op),
-                 judge_percentile[i].percent,
-                 units_format_duration(a, sizeof(a),
-                                       (double)hist_percentile(all, judge_percentile[i].ppm)),
-                 units_format_duration(c, sizeof(c),
-                                       (double)hist_percentile(calm, judge_percentile[i].ppm)));
+    if (m.share > JUDGE_MOVES && judge_slower(shared, calm, m.of->ppm)) {
+        snprintf(place, sizeof(place), "Tier-2 %s", trace_op_text(op));
+        snprintf(f.why, sizeof(f.why), "foreign traffic: %s; %s", rates,
+                 judge_told(told, "it", place, &m));
         judge_named(v, &f);
     }
     hist_free(all);

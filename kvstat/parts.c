@@ -14,15 +14,13 @@
 #include "lib/base/units.h"
 #include "lib/facts/runs.h"
 #include "lib/json/jsonin.h"
+#include "lib/ranks/part.h"
 
 enum {
     RANKS_NAMED = 8,     /* of missing parts, in texts */
     RANKS_COLUMNS = 100, /* of the table */
     RANKS_P95 = 950000
 };
-
-/* A start so far from another's, as a share of the time of all, makes two loads of one. */
-static const double APART = 0.05;
 
 struct rank {
     char *file;
@@ -40,9 +38,9 @@ struct rank {
 struct parts {
     struct rank *item;
     size_t n, room;
-    char run[40];    /* "": no part told it */
-    char digest[64]; /* of the first trace that a part told */
-    int64_t count;   /* parts that there should be; -1: not known */
+    char run[FACT_TEXT_CAP]; /* "": no part told it */
+    char digest[64];         /* of the first trace that a part told */
+    int64_t count;           /* parts that there should be; -1: not known */
     bool by_keys, digests_differ;
     double spread_s; /* between the first start and the last; NAN: not known */
     double together_s, in_all_s;
@@ -92,29 +90,49 @@ static struct rank *add_rank(struct parts *r, const char *path)
     return k;
 }
 
+/* Whether a summary says which part of which run it is of. No run has more parts than there may be,
+ * and the missing ones are named. */
+static bool is_part(const struct facts *f)
+{
+    double rank = facts_number(f, FACT_PART_RANK), count = facts_number(f, FACT_PART_COUNT);
+
+    return f->of[FACT_PART_RUN].known && count <= PART_COUNT_MAX && rank < count;
+}
+
 /* Which part it is, and whether it is one of this run. */
 static int check_part(struct parts *r, const char *path, const struct scan *s,
-                      const struct provenance_part *part, int64_t *number, struct err *e)
+                      const struct facts *f, int64_t *number, struct err *e)
 {
+    const char *run = facts_text(f, FACT_PART_RUN);
+    int64_t count = (int64_t)f->of[FACT_PART_COUNT].count;
     const struct agg_totals *t = agg_totals(s->agg);
     bool by_rows = t->low_rank == t->high_rank; /* else no row, or a merged file */
 
-    if (!part->known && !(s->cut && by_rows))
+    if (!is_part(f) && !(s->cut && by_rows))
         return err_set(e, -EINVAL, ERR_INPUT, path,
                        "is no part of a run (kvreplay --part), or its summary is missing");
-    *number = part->known ? part->rank : t->low_rank;
-    if (!part->known)
+    *number = is_part(f) ? (int64_t)f->of[FACT_PART_RANK].count : t->low_rank;
+    if (!is_part(f))
         return 0;
-    if (r->run[0] && (strcmp(r->run, part->run) != 0 || r->count != part->count))
+    if (r->run[0] && (strcmp(r->run, run) != 0 || r->count != count))
         return err_set(e, -EINVAL, ERR_INPUT, path,
-                       "is a part of another run than the files before it (%s, not %s)", part->run,
+                       "is a part of another run than the files before it (%s, not %s)", run,
                        r->run);
-    snprintf(r->run, sizeof(r->run), "%s", part->run);
-    r->count = part->count;
+    snprintf(r->run, sizeof(r->run), "%s", run);
+    r->count = count;
     return 0;
 }
 
-static void take_counts(struct rank *k, const struct agg_totals *t, const struct groups *g)
+/* What the part says of itself. */
+static void take_facts(struct rank *k, const struct facts *f)
+{
+    k->rows = runs_rows(f);
+    k->failed = facts_counted(f, FACT_ROWS, "failed") + facts_counted(f, FACT_ROWS, "corrupt");
+    k->elapsed_s = facts_number(f, FACT_ELAPSED_S);
+}
+
+/* What its rows say: all of a part that was killed, bytes and percentiles of every one. */
+static void take_rows(struct rank *k, const struct agg_totals *t, const struct groups *g)
 {
     static const uint8_t op[2] = {TRACE_READ, TRACE_WRITE};
 
@@ -135,17 +153,19 @@ static void take_counts(struct rank *k, const struct agg_totals *t, const struct
 /* Ranks with traces of their own have different digests: then none is that of the run. */
 static int take_digest(struct parts *r, const char *path, struct provenance *p, struct err *e)
 {
+    const char *digest = facts_text(&p->facts, FACT_DIGEST);
+
     if (!r->digest[0])
-        snprintf(r->digest, sizeof(r->digest), "%s", p->digest);
-    if (!p->digest[0] || strcmp(r->digest, p->digest) == 0)
+        snprintf(r->digest, sizeof(r->digest), "%s", digest);
+    if (!digest[0] || strcmp(r->digest, digest) == 0)
         return 0;
-    if (p->part.by_keys)
+    if (p->by_keys)
         return err_set(
             e, -EINVAL, ERR_INPUT, path,
-            "ran its share of another trace than the files before it (digest %s, not %s)",
-            p->digest, r->digest);
+            "ran its share of another trace than the files before it (digest %s, not %s)", digest,
+            r->digest);
     r->digests_differ = true;
-    p->digest[0] = '\0';
+    p->facts.of[FACT_DIGEST].known = false;
     return 0;
 }
 
@@ -179,23 +199,19 @@ static void name_notes(struct notes *notes, const struct rank *k)
 }
 
 /* A part that ended before its first row, as one that missed the start. */
-static bool is_empty(const struct scan *s, const struct provenance_part *part)
+static bool is_empty(const struct scan *s, const struct facts *f)
 {
-    return s->cut && !part->known && agg_totals(s->agg)->rows == 0;
+    return s->cut && !is_part(f) && agg_totals(s->agg)->rows == 0;
 }
 
 /* ---- the result of all ranks (kvreplay-mpi) ---- */
 
-/* As take_counts, from the summary of a rank and its facts. */
-static void take_summed(struct rank *k, const struct jsonin_v *summary, const struct facts *f)
+/* As take_rows, from the summary of a rank. */
+static void take_groups(struct rank *k, const struct jsonin_v *summary)
 {
     static const char *const path[2] = {"read.service_us.p95", "write.service_us.p95"};
     const struct jsonin_v *groups = jsonin_get(summary, "groups"), *tiers;
-    uint64_t total = facts_counted(f, FACT_ROWS, "total");
-    uint64_t skipped = facts_counted(f, FACT_ROWS, "skipped");
 
-    k->rows = total >= skipped ? total - skipped : 0;
-    k->failed = facts_counted(f, FACT_ROWS, "failed") + facts_counted(f, FACT_ROWS, "corrupt");
     for (uint8_t tier = 0; tier < TRACE_TIERS; tier++)
         k->p95_ns[tier][0] = k->p95_ns[tier][1] = NAN;
     for (size_t i = 0; i < jsonin_count(groups); i++) { /* by tier, operation and phase */
@@ -244,13 +260,14 @@ static int take_member(struct parts *r, const char *path, const struct jsonin_v 
         const char *host = jsonin_text(jsonin_get(item, "host"), NULL);
         k->number = number;
         k->whole = true;
-        k->start_s = r->n > 1 ? r->item[0].start_s : p.part.start_s; /* one instant of all */
+        k->start_s = r->n > 1 ? r->item[0].start_s
+                              : facts_number(&p.facts, FACT_START_S); /* one instant of all */
         k->late_s = seconds_of_us(item, "late_us");
         k->clock_error_s = seconds_of_us(item, "offset_error_us");
-        k->elapsed_s = p.elapsed_s;
         snprintf(k->host, sizeof(k->host), "%s", host ? host : "");
         err_make_harmless(k->host);
-        take_summed(k, summary, &p.facts);
+        take_facts(k, &p.facts);
+        take_groups(k, summary);
         k->validity = p.validity;
         name_doubts(&k->validity, k);
     }
@@ -267,15 +284,17 @@ static int take_merged(struct parts *r, const char *path, const struct scan *s,
     if (!s->summary || jsonin_parse(&doc, s->summary, strlen(s->summary), path, NULL) < 0)
         return 1;
     const struct jsonin_v *list = jsonin_get(jsonin_root(doc), "ranks.list");
-    int rc = list && p->part.run[0] && p->part.count > 0 ? 0 : 1;
+    int64_t count = (int64_t)p->facts.of[FACT_PART_COUNT].count;
+    int rc =
+        list && p->facts.of[FACT_PART_RUN].known && count > 0 && count <= PART_COUNT_MAX ? 0 : 1;
     if (rc == 0 && (r->n > 0 || r->merged))
         rc = err_set(e, -EINVAL, ERR_INPUT, path,
                      "is the result of all ranks of a run: give it alone");
     if (rc == 0) {
         r->merged = true;
-        r->count = p->part.count;
-        r->by_keys = p->part.by_keys;
-        snprintf(r->run, sizeof(r->run), "%s", p->part.run);
+        r->count = count;
+        r->by_keys = p->by_keys;
+        snprintf(r->run, sizeof(r->run), "%s", facts_text(&p->facts, FACT_PART_RUN));
     }
     for (size_t i = 0; rc == 0 && i < jsonin_count(list); i++)
         rc = take_member(r, path, jsonin_at(list, i), e);
@@ -286,8 +305,9 @@ static int take_merged(struct parts *r, const char *path, const struct scan *s,
 int parts_take(struct parts *r, const char *path, const struct scan *s, struct provenance *p,
                struct err *e)
 {
+    const struct facts *f = &p->facts;
     int64_t number = -1;
-    if (is_empty(s, &p->part))
+    if (is_empty(s, f))
         return 1;
     int rc = take_merged(r, path, s, p, e);
     if (rc <= 0)
@@ -295,8 +315,7 @@ int parts_take(struct parts *r, const char *path, const struct scan *s, struct p
     if (r->merged)
         return err_set(e, -EINVAL, ERR_INPUT, path,
                        "the file before it is the result of all ranks of a run: give that alone");
-    rc = check_part(r, path, s, &p->part, &number, e);
-
+    rc = check_part(r, path, s, f, &number, e);
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < r->n; i++)
@@ -312,17 +331,19 @@ int parts_take(struct parts *r, const char *path, const struct scan *s, struct p
         return err_nomem(e, "parts");
     k->number = number;
     k->whole = !s->cut && !s->interrupted;
-    k->start_s = p->part.start_s;
-    k->late_s = p->part.late_s;
-    k->clock_error_s = p->part.clock_error_s;
-    k->synchronised = p->part.synchronised;
-    snprintf(k->host, sizeof(k->host), "%s", p->part.host);
-    take_counts(k, agg_totals(s->agg), g);
+    k->start_s = facts_number(f, FACT_START_S);
+    k->late_s = facts_number(f, FACT_START_LATE_US) / 1e6;
+    k->clock_error_s = facts_number(f, FACT_START_CLOCK_ERROR_US) / 1e6;
+    k->synchronised = provenance_answer(f, FACT_START_SYNCHRONISED);
+    snprintf(k->host, sizeof(k->host), "%s", facts_text(f, FACT_PART_HOST));
+    take_rows(k, agg_totals(s->agg), g);
+    if (f->of[FACT_ROWS].known)
+        take_facts(k, f);
     groups_free(g);
     k->validity = p->validity;
     name_doubts(&p->validity, k);
     name_notes(&p->notes, k);
-    r->by_keys |= p->part.by_keys;
+    r->by_keys |= p->by_keys;
     return 0;
 }
 
@@ -459,7 +480,7 @@ static void doubt_apart(const struct parts *r, struct validity *v)
     struct validity_of apart = {.state = VALIDITY_UNRELIABLE};
     char a[CELL], b[CELL];
 
-    if (r->n == 1 || isnan(r->spread_s) || r->spread_s <= APART * r->in_all_s)
+    if (r->n == 1 || isnan(r->spread_s) || r->spread_s <= JUDGE_MOVES * r->in_all_s)
         return;
     snprintf(
         apart.why, sizeof(apart.why),
@@ -475,7 +496,7 @@ void parts_settle(struct parts *r, struct provenance *all)
     struct notes of_parts = all->notes;
 
     if (r->digests_differ)
-        all->digest[0] = '\0';
+        all->facts.of[FACT_DIGEST].known = false;
     qsort(r->item, r->n, sizeof(r->item[0]), by_number);
     measure_times(r);
     find_tier(r);
@@ -508,7 +529,7 @@ static void put_rank_json(struct jsonout *j, const struct parts *r, const struct
 
     jsonout_object(j, NULL);
     jsonout_u64(j, "rank", (uint64_t)k->number);
-    jsonout_text_value(j, "host", k->host[0] ? k->host : NULL);
+    jsonout_text_known(j, "host", k->host);
     jsonout_text_value(j, "file", k->file);
     jsonout_bool(j, "whole", k->whole);
     jsonout_u64(j, "rows", k->rows);
@@ -517,10 +538,8 @@ static void put_rank_json(struct jsonout *j, const struct parts *r, const struct
     jsonout_f64(j, "elapsed_s", k->elapsed_s);
     jsonout_f64(j, "start_unix_s", k->start_s);
     jsonout_f64(j, "late_us", k->late_s * 1e6);
-    if (k->synchronised == PROVENANCE_UNKNOWN)
-        jsonout_null(j, "synchronised");
-    else
-        jsonout_bool(j, "synchronised", k->synchronised == PROVENANCE_YES);
+    jsonout_bool_if(j, "synchronised", k->synchronised != PROVENANCE_UNKNOWN,
+                    k->synchronised == PROVENANCE_YES);
     jsonout_f64(j, "clock_error_us", k->clock_error_s * 1e6);
     jsonout_f64(j, "read_p95_us", p95_of(r, k, 0) / 1e3);
     jsonout_f64(j, "write_p95_us", p95_of(r, k, 1) / 1e3);
@@ -531,11 +550,8 @@ static void put_rank_json(struct jsonout *j, const struct parts *r, const struct
 void parts_json(struct jsonout *j, const struct parts *r)
 {
     jsonout_object(j, "ranks");
-    jsonout_text_value(j, "run", r->run[0] ? r->run : NULL);
-    if (r->count >= 0)
-        jsonout_u64(j, "count", (uint64_t)r->count);
-    else
-        jsonout_null(j, "count");
+    jsonout_text_known(j, "run", r->run);
+    jsonout_u64_if(j, "count", r->count >= 0, (uint64_t)r->count);
     jsonout_array(j, "missing");
     for (int64_t i = 0; i < r->count; i++)
         if (!has_number(r, i))

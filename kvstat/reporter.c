@@ -20,6 +20,7 @@
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/conf/conf.h"
+#include "lib/facts/runs.h"
 
 int reporter_complain(const struct err *e)
 {
@@ -120,22 +121,24 @@ static int read_provenance(struct provenance *p, const struct scan *s, const cha
     rc = provenance_read(&given, run, NULL, NULL, e);
     if (rc == 0) {
         rc = provenance_read(&carried, NULL, s->summary, s->provenance, e);
-        if (rc == 0 && given.digest[0] && carried.digest[0] &&
-            strcmp(given.digest, carried.digest) != 0)
+        const char *digest = facts_text(&given.facts, FACT_DIGEST);
+        const char *other = facts_text(&carried.facts, FACT_DIGEST);
+        double elapsed_s = facts_number(&given.facts, FACT_ELAPSED_S);
+        bool counted = whole && given.facts.of[FACT_ROWS].known;
+        if (rc == 0 && digest[0] && other[0] && strcmp(digest, other) != 0)
             rc = err_set(e, -EINVAL, ERR_INPUT, run,
-                         "is of another trace than the rows (digest %s, not %s)", given.digest,
-                         carried.digest);
-        if (rc == 0 && whole && given.rows >= 0 && (uint64_t)given.rows != t->rows)
+                         "is of another trace than the rows (digest %s, not %s)", digest, other);
+        if (rc == 0 && counted && runs_rows(&given.facts) != t->rows)
             rc = err_set(e, -EINVAL, ERR_INPUT, run,
-                         "is of another run: it counted %lld rows, the file has %llu",
-                         (long long)given.rows, (unsigned long long)t->rows);
+                         "is of another run: it counted %llu rows, the file has %llu",
+                         (unsigned long long)runs_rows(&given.facts), (unsigned long long)t->rows);
         /* Runs of one length are told apart by when they ended. */
-        if (rc == 0 && whole && t->end_ns > 0 &&
-            fabs(given.elapsed_s - (double)t->end_ns / 1e9) > ENDED_S)
+        if (rc == 0 && counted && t->end_ns > 0 &&
+            fabs(elapsed_s - (double)t->end_ns / 1e9) > ENDED_S)
             rc = err_set(e, -EINVAL, ERR_INPUT, run,
                          "is of another run: that ended after %.6f s, the file's last row after "
                          "%.6f s",
-                         given.elapsed_s, (double)t->end_ns / 1e9);
+                         elapsed_s, (double)t->end_ns / 1e9);
         provenance_free(&carried);
     }
     provenance_free(&given);
@@ -156,7 +159,7 @@ static int make_figures(struct figures **out, struct figures_source source,
     if (!pooled)
         rc = read_provenance(&p, source.scan, run, e);
     source.provenance = pooled ? pooled : &p;
-    if (source.provenance->part.by_keys)
+    if (source.provenance->by_keys)
         requests_forget(source.scan->requests);
     if (rc == 0) {
         rc = figures_create(out, &source, e);

@@ -27,17 +27,9 @@ static const struct trial *figures(const struct answer_report *r, enum answer_va
     return &r->answer->figures[v];
 }
 
-static void put_text(struct jsonout *j, const char *key, const char *text)
-{
-    jsonout_text_value(j, key, text && *text ? text : NULL);
-}
-
 static void put_limited(struct jsonout *j, const char *key, uint64_t n)
 {
-    if (n == UINT64_MAX)
-        jsonout_null(j, key);
-    else
-        jsonout_u64(j, key, n);
+    jsonout_u64_if(j, key, n != UINT64_MAX, n);
 }
 
 /* A load, in the unit of the answer. */
@@ -103,12 +95,12 @@ static void put_drive_facts(struct jsonout *j, const struct answer_report *r)
     if (drive)
         drive_model_validity(drive, validity, sizeof(validity));
     jsonout_object(j, "drive");
-    put_text(j, "target", facts ? facts->target : NULL);
-    put_text(j, "device", facts ? facts->device : NULL);
-    put_text(j, "started", facts ? facts->started : NULL);
-    put_text(j, "file_system", facts ? facts->file_system : NULL);
-    put_text(j, "validity", validity);
-    put_text(j, "text", drive ? NULL : r->drive_text);
+    jsonout_text_known(j, "target", facts ? facts->target : NULL);
+    jsonout_text_known(j, "device", facts ? facts->device : NULL);
+    jsonout_text_known(j, "started", facts ? facts->started : NULL);
+    jsonout_text_known(j, "file_system", facts ? facts->file_system : NULL);
+    jsonout_text_known(j, "validity", validity);
+    jsonout_text_known(j, "text", drive ? NULL : r->drive_text);
     if (drive)
         put_points(j, drive);
     jsonout_end(j);
@@ -124,7 +116,7 @@ static void put_settings(struct jsonout *j, const struct answer_report *r)
     jsonout_u64(j, "tensor_parallel", r->tensor_parallel);
     jsonout_text_value(j, "engine", r->engine);
     jsonout_text_value(j, "engine_version", r->engine_version);
-    put_text(j, "population", r->population);
+    jsonout_text_known(j, "population", r->population);
     jsonout_text_value(j, "source", r->source);
     put_limited(j, "gpu_mem_bytes", r->capacity[TRACE_GPU]);
     put_limited(j, "cpu_mem_bytes", r->capacity[TRACE_CPU]);
@@ -244,7 +236,7 @@ static void put_verdict(struct jsonout *j, const struct answer_report *r)
 {
     char why[WHY];
     jsonout_text_value(j, "verdict", verdict_text(r));
-    put_text(j, "why", explain(why, sizeof(why), r));
+    jsonout_text_known(j, "why", explain(why, sizeof(why), r));
     put_load(j, "at", r, r->answer->at);
 }
 
@@ -320,7 +312,7 @@ static void put_tried(struct jsonout *j, const struct answer_report *r)
         jsonout_f64(j, "goodput", counted ? t->goodput : NAN);
         jsonout_f64(j, "first_token_p95_s", counted ? seconds(t->first_token_p95_ns) : NAN);
         jsonout_f64(j, "requests_s", counted ? t->requests_s : NAN);
-        put_text(j, "limit", t->limit == LIMIT_NONE ? NULL : limit_text(t->limit));
+        jsonout_text_known(j, "limit", t->limit == LIMIT_NONE ? NULL : limit_text(t->limit));
         jsonout_end(j);
     }
     jsonout_end(j);

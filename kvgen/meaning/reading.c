@@ -2,6 +2,7 @@
  * summary shows it. */
 #include "kvgen/meaning/reading.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,19 +42,12 @@ void reading_put(struct jsonout *j, const struct source_reading *r)
     jsonout_text_value(j, "time_unit", r->time_unit);
     jsonout_text_value(j, "time_unit_by", r->time_by);
     jsonout_text_value(j, "time_origin", !r->time_unit ? NULL : r->since_1970 ? "1970" : "file");
-    if (r->time_unit)
-        jsonout_f64(j, "first_time_s", (double)r->first_ns / (double)UNITS_NS_PER_S);
-    else
-        jsonout_null(j, "first_time_s");
-    if (r->gaps > 0)
-        jsonout_f64(j, "mean_gap_s", r->gaps_ns / (double)r->gaps / (double)UNITS_NS_PER_S);
-    else
-        jsonout_null(j, "mean_gap_s");
+    jsonout_f64(j, "first_time_s",
+                r->time_unit ? (double)r->first_ns / (double)UNITS_NS_PER_S : NAN);
+    jsonout_f64(j, "mean_gap_s",
+                r->gaps > 0 ? r->gaps_ns / (double)r->gaps / (double)UNITS_NS_PER_S : NAN);
     jsonout_bool(j, "time_unit_doubtful", r->doubtful);
-    if (r->block_tokens > 0)
-        jsonout_i64(j, "block_tokens", r->block_tokens);
-    else
-        jsonout_null(j, "block_tokens");
+    jsonout_u64_if(j, "block_tokens", r->block_tokens > 0, (uint64_t)r->block_tokens);
     jsonout_text_value(j, "block_size_by", r->blocks_by);
     jsonout_text_value(j, "block_ids",
                        !r->blocks_by || r->block_tokens == 0 ? NULL

@@ -326,10 +326,8 @@ static void put_tier(struct jsonout *j, const struct engine_summary *s, enum tra
     jsonout_text_value(j, "tier", trace_tier_text(tier));
     if (tier == TRACE_GPU)
         jsonout_u64(j, "room", cache->blocks);
-    else if (cache->chunks[tier])
-        jsonout_u64(j, "room", cache->chunks[tier]);
     else
-        jsonout_null(j, "room");
+        jsonout_u64_if(j, "room", cache->chunks[tier], cache->chunks[tier]);
     jsonout_u64(j, "copy_tokens", tier == TRACE_GPU ? cache->block_tokens : cache->chunk_tokens);
     jsonout_u64(j, "copy_bytes", tier == TRACE_GPU ? cache->block_bytes : cache->chunk_bytes);
     jsonout_u64(j, "stored", t->stored);
@@ -433,10 +431,8 @@ void engine_summary_put(struct jsonout *j, const struct engine_summary *s)
     const struct copy_rows_stats *c = engine_run_copies(s->run);
     jsonout_object(j, "cache");
     engine_choice_put(j, s->choice);
-    if (is_bounded(s))
-        jsonout_text_value(j, "on_full", engine_run_cache(s->run)->clean ? "evict" : "fail");
-    else
-        jsonout_null(j, "on_full");
+    jsonout_text_value(j, "on_full",
+                       is_bounded(s) ? engine_run_cache(s->run)->clean ? "evict" : "fail" : NULL);
     put_tokens(j, c);
     jsonout_array(j, "tiers");
     for (int t = 0; t < TRACE_TIERS; t++)

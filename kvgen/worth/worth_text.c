@@ -202,10 +202,8 @@ static void put_variant(struct jsonout *j, const struct worth *w, const struct w
     jsonout_end(j);
     jsonout_object(j, "within_target");
     for (int q = 0; q < TRACE_QOSES; q++)
-        if (w->targets[q] && hist_count(v->first_token_ns[q]) > 0)
-            jsonout_f64(j, trace_qos_text((enum trace_qos)q), v->within[q]);
-        else
-            jsonout_null(j, trace_qos_text((enum trace_qos)q));
+        jsonout_f64(j, trace_qos_text((enum trace_qos)q),
+                    w->targets[q] && hist_count(v->first_token_ns[q]) > 0 ? v->within[q] : NAN);
     jsonout_end(j);
     jsonout_f64(j, "prefill_gpu_s", v->gpu_s);
     jsonout_f64(j, "saved_gpu_s", saved(w, v));
@@ -229,10 +227,7 @@ static void put_tier(struct jsonout *j, const struct worth_tier *t)
     jsonout_bool(j, "measured", t->loading.drive != NULL);
     jsonout_f64(j, "latency_s", t->loading.latency_s);
     jsonout_f64(j, "bytes_per_s", t->bytes_per_s > 0 ? t->bytes_per_s : NAN);
-    if (t->break_even_tokens > 0)
-        jsonout_u64(j, "break_even_tokens", t->break_even_tokens);
-    else
-        jsonout_null(j, "break_even_tokens");
+    jsonout_u64_if(j, "break_even_tokens", t->break_even_tokens > 0, t->break_even_tokens);
     jsonout_end(j);
 }
 

@@ -177,12 +177,6 @@ static int64_t start_spread_ns(const struct collect *c, int64_t *error_ns)
     return most > least ? most - least : 0;
 }
 
-/* Rows that were run; 0: of a rank that is missing. */
-static uint64_t rows_of(const struct facts *f)
-{
-    return facts_counted(f, FACT_ROWS, "total") - facts_counted(f, FACT_ROWS, "skipped");
-}
-
 static int compare_ranks(struct collect *c, struct err *e)
 {
     double *rate = calloc(c->count, sizeof(*rate)), most = 0, sum = 0;
@@ -193,8 +187,8 @@ static int compare_ranks(struct collect *c, struct err *e)
         struct facts one = {0};
         facts_read(&one, c->docs.run[i].doc);
         rate[i] = facts_number(&one, FACT_ROWS_PER_S);
-        most = fmax(most, (double)rows_of(&one));
-        sum += (double)rows_of(&one);
+        most = fmax(most, (double)runs_rows(&one));
+        sum += (double)runs_rows(&one);
     }
     c->slowest = runs_slowest(rate, c->count, true);
     c->imbalance = sum > 0 ? most * c->count / sum : NAN;
@@ -274,7 +268,6 @@ static void put_tiers(const struct collect *c, struct jsonout *j)
 
 static struct jsonout *summary_of_all(const struct collect *c, int64_t started_wall_ns)
 {
-    const struct fact_value *digest = &c->all.of[FACT_DIGEST];
     struct jsonout *j = jsonout_create();
 
     if (!j)
@@ -282,7 +275,7 @@ static struct jsonout *summary_of_all(const struct collect *c, int64_t started_w
     jsonout_identity(j, "kvreplay", c->in->argc, c->in->argv, started_wall_ns);
     jsonout_object(j, "trace");
     jsonout_text_value(j, "name", c->in->trace);
-    jsonout_text_value(j, "digest", digest->known ? digest->text : NULL);
+    facts_write_one(j, &c->all, FACT_DIGEST);
     jsonout_end(j);
     runs_validity(j, &c->all, c->docs.run, c->count);
     facts_write_one(j, &c->all, FACT_ROWS);
@@ -343,7 +336,7 @@ static void print_members(const struct collect *c)
         if (a->users > 0)
             snprintf(users, sizeof(users), "%llu", (unsigned long long)a->users);
         fprintf(stderr, "  %4u %6s %11llu %9.0f %9.1f  %s\n", i, users,
-                (unsigned long long)rows_of(&one), facts_number(&one, FACT_ROWS_PER_S),
+                (unsigned long long)runs_rows(&one), facts_number(&one, FACT_ROWS_PER_S),
                 (double)a->late_ns / 1e3, ranks_host(c->ranks, i));
     }
 }
@@ -353,7 +346,7 @@ static void print_summary(const struct collect *c)
     const struct facts *all = &c->all;
     char took[32], spread[32], error[32], merge[32], rows[32], name[RUNS_NAME];
     int64_t error_ns, spread_ns = start_spread_ns(c, &error_ns);
-    uint64_t sum = rows_of(all);
+    uint64_t sum = runs_rows(all);
     uint64_t failed =
         facts_counted(all, FACT_ROWS, "failed") + facts_counted(all, FACT_ROWS, "corrupt");
     double elapsed = facts_number(all, FACT_ELAPSED_S);

@@ -185,12 +185,9 @@ static void put_confirmed(struct jsonout *j, const struct confirm *c)
     put_side(j, "model", &c->model);
     put_side(j, "measured", &c->drive);
     jsonout_f64(j, "within", JUDGE_CONFIRMS);
-    if (c->answer == CONFIRM_UNDECIDED)
-        jsonout_null(j, "agrees");
-    else
-        jsonout_bool(j, "agrees", c->answer == CONFIRM_AGREES);
+    jsonout_bool_if(j, "agrees", c->answer != CONFIRM_UNDECIDED, c->answer == CONFIRM_AGREES);
     jsonout_text_value(j, "cause", confirm_cause_word(c->cause));
-    jsonout_text_value(j, "why", c->why[0] ? c->why : NULL);
+    jsonout_text_known(j, "why", c->why);
     jsonout_end(j);
 }
 
@@ -202,10 +199,7 @@ static void put_gain(struct jsonout *j, const char *key, const struct answer_gai
     jsonout_f64(j, "value", g->value);
     jsonout_f64(j, "low", g->low);
     jsonout_f64(j, "high", g->high);
-    if (there)
-        jsonout_bool(j, "is_there", *there);
-    else
-        jsonout_null(j, "is_there");
+    jsonout_bool_if(j, "is_there", there, there && *there);
     jsonout_end(j);
 }
 
@@ -238,7 +232,7 @@ static void put_answer(struct jsonout *j, const struct conclusion *c)
     if (a->concluded)
         return;
     jsonout_text_value(j, "verdict", c->judged ? conclusion_word(c->verdict) : NULL);
-    jsonout_text_value(j, "why", c->why[0] ? c->why : NULL);
+    jsonout_text_known(j, "why", c->why);
     put_gain(j, "gain", &a->gain, gain == GAIN_OPEN ? NULL : &there);
     put_knee(j, a);
     put_confirmed(j, c->confirm);

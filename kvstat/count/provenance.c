@@ -11,42 +11,24 @@
 #include "kvstat/run_keys.h"
 #include "lib/facts/runs.h"
 #include "lib/json/jsonin.h"
-#include "lib/ranks/part.h"
 
 #define SUMMARY_BYTES_MAX ((size_t)64 << 20)
 #define REASONS_MAX       64
 
-/* The value at the first of the NULL-terminated paths that exists. */
-static const struct jsonin_v *first_of(const struct jsonin_v *root, const char *const *paths)
+/* Takes a fact that is not known yet from where the document has it. Whether it has it there. */
+static bool take(struct facts *f, enum fact_id id, const struct jsonin_v *root, const char *path)
 {
-    const struct jsonin_v *v = NULL;
-    for (; !v && *paths; paths++)
-        v = jsonin_get(root, *paths);
+    const struct jsonin_v *v = jsonin_get(root, path);
+    if (v && !f->of[id].known)
+        facts_read_value(f, id, v);
     return v;
 }
 
-#define PATHS(...)                                                                                 \
-    (const char *const[])                                                                          \
-    {                                                                                              \
-        __VA_ARGS__, NULL                                                                          \
-    }
-
-static void take_i64(int64_t *out, const struct jsonin_v *root, const char *const *paths)
+static void take_i64(int64_t *out, const struct jsonin_v *root, const char *path)
 {
     int64_t v;
-    if (*out < 0 && jsonin_i64(first_of(root, paths), &v) == 0)
+    if (*out < 0 && jsonin_i64(jsonin_get(root, path), &v) == 0)
         *out = v;
-}
-
-/* The result has no rows of what --only-tier and the like left out. */
-static void take_result_rows(int64_t *out, const struct jsonin_v *root)
-{
-    int64_t total = -1, left_out = -1;
-
-    take_i64(&total, root, PATHS("rows.total"));
-    take_i64(&left_out, root, PATHS("rows.skipped"));
-    if (*out < 0 && total >= 0)
-        *out = left_out > 0 && left_out <= total ? total - left_out : total;
 }
 
 static void take_f64(double *out, const struct jsonin_v *root, const char *path)
@@ -56,9 +38,9 @@ static void take_f64(double *out, const struct jsonin_v *root, const char *path)
         *out = v;
 }
 
-static void take_text(char *out, size_t n, const struct jsonin_v *root, const char *const *paths)
+static void take_text(char *out, size_t n, const struct jsonin_v *root, const char *path)
 {
-    const char *text = jsonin_text(first_of(root, paths), NULL);
+    const char *text = jsonin_text(jsonin_get(root, path), NULL);
     if (out[0] || !text)
         return;
     snprintf(out, n, "%s", text);
@@ -123,15 +105,15 @@ static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
         const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
         for (unsigned t = 0; name && t < TRACE_TIERS; t++)
             if (strcmp(name, trace_tier_text(t)) == 0) {
-                take_i64(&p->capacity_bytes[t], v, PATHS("capacity_bytes"));
+                take_i64(&p->capacity_bytes[t], v, "capacity_bytes");
                 take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
                 p->empty[t] |= is_text(jsonin_get(v, "engine"), "null");
                 if (t != TRACE_STORAGE)
                     continue;
                 take_storage_parts(p, v);
-                take_text(p->device, sizeof(p->device), v, PATHS("device"));
-                take_text(p->engine, sizeof(p->engine), v, PATHS("engine"));
-                take_text(p->target, sizeof(p->target), v, PATHS("target"));
+                take_text(p->device, sizeof(p->device), v, "device");
+                take(&p->facts, FACT_ENGINE, v, "engine");
+                take_text(p->target, sizeof(p->target), v, "target");
                 take_list(&p->flags, jsonin_get(v, "flags"));
                 take_list(&p->fallbacks, jsonin_get(v, "fallbacks"));
             }
@@ -257,54 +239,26 @@ static void take_apart(struct provenance *p, const struct jsonin_v *list)
         const struct jsonin_v *v = jsonin_at(list, i);
         struct provenance_apart *a = &p->apart[p->apart_count++];
         *a = (struct provenance_apart){.ops = -1, .mean_us = NAN, .max_us = NAN};
-        take_text(a->op, sizeof(a->op), v, PATHS("op"));
-        take_i64(&a->ops, v, PATHS("ops"));
+        take_text(a->op, sizeof(a->op), v, "op");
+        take_i64(&a->ops, v, "ops");
         take_f64(&a->mean_us, v, "mean_us");
         take_f64(&a->max_us, v, "max_us");
     }
 }
 
-/* Microseconds in the document, seconds here. */
-static void take_us(double *out, const struct jsonin_v *root, const char *path)
-{
-    double us = NAN;
-    take_f64(&us, root, path);
-    if (isnan(*out))
-        *out = us / 1e6;
-}
-
-static void take_part(struct provenance_part *part, const struct jsonin_v *root)
-{
-    const struct jsonin_v *ranks = jsonin_get(root, "ranks");
-    const char *split = jsonin_text(jsonin_get(ranks, "split"), NULL);
-
-    take_f64(&part->start_s, root, "start.unix_s");
-    take_us(&part->late_s, root, "start.late_us");
-    take_us(&part->clock_error_s, root, "start.clock_error_us");
-    take_answer(&part->synchronised, jsonin_get(root, "start.synchronised"));
-    take_text(part->run, sizeof(part->run), ranks, PATHS("run"));
-    take_text(part->host, sizeof(part->host), ranks, PATHS("host"));
-    take_i64(&part->rank, ranks, PATHS("rank"));
-    take_i64(&part->count, ranks, PATHS("count"));
-    part->by_keys |= split && strcmp(split, "keys") == 0;
-    if (part->count > PART_COUNT_MAX) /* no run has so many, and the missing ones are named */
-        part->count = -1;
-    part->known = part->run[0] && part->rank >= 0 && part->count > part->rank;
-}
-
-static void pool_text(char *into, const char *from)
-{
-    if (strcmp(into, from) != 0)
-        into[0] = '\0';
-}
+enum {
+    COMMAND = 1024 /* of arguments, as for a shell; more are cut */
+};
 
 /* Adds an argument as a shell would need it, cut to the room that is left. */
-static void add_argument(char *command, size_t n, const char *argument)
+static void add_argument(char command[COMMAND], const char *argument)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "-_=+./:,@%";
     bool bare = argument[0] && argument[strspn(argument, plain)] == '\0';
-    size_t len = strlen(command);
+    size_t n = COMMAND, len = strlen(command);
+    if (len + 8 >= n)
+        return;
     len += (size_t)snprintf(command + len, n - len, "%s%s", len ? " " : "", bare ? "" : "'");
     for (const char *c = argument; *c && len + 6 < n; c++)
         len += (size_t)snprintf(command + len, n - len, *c == '\'' ? "'\\''" : "%c", *c);
@@ -312,49 +266,54 @@ static void add_argument(char *command, size_t n, const char *argument)
         snprintf(command + len, n - len, "'");
 }
 
-static void take_keys(struct provenance *p, const struct jsonin_v *root)
+static void put_command(struct facts *f, enum fact_id id, char command[COMMAND])
 {
-    char *all = p->configuration, key[RUN_KEYS_TEXT];
+    err_make_harmless(command);
+    facts_put_text(f, id, command);
+}
+
+/* The keys that had another value than their default; "default": all had it. */
+static void take_keys(struct facts *f, const struct jsonin_v *root)
+{
+    char all[COMMAND] = "", key[RUN_KEYS_TEXT];
 
     if (!run_keys_known(root))
         return;
     for (size_t at = 0; run_keys_next(root, &at, key);)
-        if (strlen(all) + 8 < sizeof(p->configuration))
-            add_argument(all, sizeof(p->configuration), key);
+        add_argument(all, key);
     for (size_t i = 0; run_keys_shared(root, i, key); i++)
-        if (strlen(all) + 8 < sizeof(p->configuration))
-            add_argument(all, sizeof(p->configuration), key);
-    if (!all[0])
-        snprintf(all, sizeof(p->configuration), "default");
-    err_make_harmless(all);
+        add_argument(all, key);
+    put_command(f, FACT_CONFIGURATION, all[0] ? all : strcpy(all, "default"));
 }
 
 /* Takes the start and command of the program that measured: only its own summary has them. */
-static void take_start(struct provenance *p, const struct jsonin_v *root)
+static void take_start(struct facts *f, const struct jsonin_v *root)
 {
     const struct jsonin_v *command = jsonin_get(root, "command");
-    if (p->command[0] || jsonin_count(command) == 0)
+    char all[COMMAND] = "";
+    if (f->of[FACT_COMMAND].known || jsonin_count(command) == 0)
         return;
     for (size_t i = 0; i < jsonin_count(command); i++) {
         const char *argument = jsonin_text(jsonin_at(command, i), NULL);
-        size_t used = strlen(p->command);
-        if (argument && used + 8 < sizeof(p->command))
-            add_argument(p->command, sizeof(p->command), argument);
+        if (argument)
+            add_argument(all, argument);
     }
-    err_make_harmless(p->command);
-    take_keys(p, root);
-    take_text(p->version, sizeof(p->version), root, PATHS("version"));
-    take_text(p->started, sizeof(p->started), root, PATHS("started"));
-    take_text(p->host_kernel, sizeof(p->host_kernel), root, PATHS("host.kernel"));
+    put_command(f, FACT_COMMAND, all);
+    take_keys(f, root);
+    take(f, FACT_VERSION, root, "version");
+    take(f, FACT_STARTED, root, "started");
+    take(f, FACT_HOST_KERNEL, root, "host.kernel");
 }
 
 /* "kv-events and requests; not recorded: durations". */
-static void take_recording(char *buf, size_t n, const struct jsonin_v *root)
+static void take_recording(struct facts *f, const struct jsonin_v *root)
 {
+    char buf[320];
+    size_t n = sizeof(buf);
     const struct jsonin_v *recording = jsonin_get(root, "recording");
     const struct jsonin_v *missing = jsonin_get(recording, "missing");
     const char *source = jsonin_text(jsonin_get(recording, "source"), NULL);
-    if (!source || buf[0])
+    if (!source || f->of[FACT_RECORDED].known)
         return;
     size_t len = (size_t)snprintf(buf, n, "%.40s%s", source,
                                   jsonin_get(root, "options.requests") ? " and requests" : "");
@@ -365,62 +324,69 @@ static void take_recording(char *buf, size_t n, const struct jsonin_v *root)
                                     what);
     }
     err_make_harmless(buf);
+    facts_put_text(f, FACT_RECORDED, buf);
 }
 
 /* Options of kvreplay; kvgen has some of these names for something else. */
-static void take_load(struct provenance *p, const struct jsonin_v *root)
+static void take_load(struct facts *f, const struct jsonin_v *root)
 {
-    take_text(p->timing, sizeof(p->timing), root, PATHS("options.timing"));
-    if (!p->timing[0])
+    take(f, FACT_TIMING, root, "options.timing");
+    const char *word = facts_text(f, FACT_TIMING);
+    if (word[0] && strcmp(word, "asap") != 0)
+        take(f, FACT_SPEED, root, "options.speed");
+    if (strcmp(word, "served") == 0)
+        take(f, FACT_WORKERS, root, "options.workers");
+}
+
+/* A recorded trace brings its own users: --users then keeps a default that means nothing. And
+ * kvreplay once had an option of that name that means something else. */
+static void take_users(struct facts *f, const struct jsonin_v *root, bool of_kvreplay)
+{
+    const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
+    if (source && strcmp(source, "users") != 0)
         return;
-    if (strcmp(p->timing, "asap") != 0)
-        take_f64(&p->speed, root, "options.speed");
-    if (strcmp(p->timing, "served") == 0)
-        take_i64(&p->workers, root, PATHS("options.workers"));
+    if (!of_kvreplay)
+        take(f, FACT_USERS, root, "options.users");
+    if (!take(f, FACT_USERS, root, "options.num-users"))
+        take(f, FACT_USERS, root, "users");
 }
 
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
-    const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
-    const char *program = jsonin_text(jsonin_get(root, "program"), NULL);
+    /* Of several places of one fact the first that is there counts. */
+    static const struct {
+        enum fact_id id;
+        const char *path[3];
+    } places[] = {{FACT_CLIENT, {"client"}},
+                  {FACT_SEED, {"seed"}},
+                  {FACT_MODEL, {"model.name", "model", "options.model"}},
+                  {FACT_DIGEST, {"trace.digest"}},
+                  {FACT_BYTES_PER_TOKEN, {"model.bytes_per_token", "bytes_per_token"}},
+                  {FACT_TENSOR_PARALLEL, {"options.tensor-parallel", "tensor_parallel"}},
+                  {FACT_NUM_GPUS, {"options.num-gpus", "num_gpus"}},
+                  {FACT_GENERATION_MODE, {"options.generation-mode", "generation_mode"}},
+                  {FACT_HOST, {"host.name"}}};
+    struct facts *f = &p->facts;
+    bool of_kvreplay = is_text(jsonin_get(root, "program"), "kvreplay");
     p->known = true;
-    take_text(p->client, sizeof(p->client), root, PATHS("client"));
-    if (program && strcmp(program, "kvreplay") == 0 && !p->client[0])
-        snprintf(p->client, sizeof(p->client), "%s", program);
-    p->seed_known = p->seed_known || jsonin_u64(jsonin_get(root, "seed"), &p->seed) == 0;
+    facts_read(f, root);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        for (size_t k = 0; k < 3 && places[i].path[k]; k++)
+            if (take(f, places[i].id, root, places[i].path[k]))
+                break;
+    if (of_kvreplay && !f->of[FACT_CLIENT].known)
+        facts_put_text(f, FACT_CLIENT, "kvreplay");
     take_list(&p->notes, jsonin_get(root, "notes"));
-    take_recording(p->recorded, sizeof(p->recorded), root);
-    take_result_rows(&p->rows, root);
-    if (p->rows >= 0)
-        take_f64(&p->elapsed_s, root, "elapsed_s");
-    take_text(p->host, sizeof(p->host), root, PATHS("host.name"));
-    take_start(p, root);
-    take_text(p->digest, sizeof(p->digest), root, PATHS("trace.digest"));
-    take_text(p->model, sizeof(p->model), root, PATHS("model.name", "model", "options.model"));
-    take_i64(&p->bytes_per_token, root, PATHS("model.bytes_per_token", "bytes_per_token"));
+    take_recording(f, root);
+    take_start(f, root);
     take_f64(&p->rank_share, root, "model.rank_share");
-    bool of_kvreplay = program && strcmp(program, "kvreplay") == 0;
     if (of_kvreplay)
-        take_load(p, root);
-    /* A recorded trace brings its own users: --users then keeps a default that means nothing. And
-     * kvreplay once had an option of that name that means something else. */
-    if (!source || strcmp(source, "users") == 0) {
-        if (!of_kvreplay)
-            take_i64(&p->users, root, PATHS("options.users"));
-        take_i64(&p->users, root, PATHS("options.num-users", "users"));
-    }
-    take_i64(&p->tensor_parallel, root, PATHS("options.tensor-parallel", "tensor_parallel"));
-    take_i64(&p->num_gpus, root, PATHS("options.num-gpus", "num_gpus"));
-    take_text(p->generation_mode, sizeof(p->generation_mode), root,
-              PATHS("options.generation-mode", "generation_mode"));
+        take_load(f, root);
+    take_users(f, root, of_kvreplay);
     take_tiers(p, jsonin_get(root, "tiers"));
-    take_i64(&p->device_read_bytes, root, PATHS("kernel.device_read_bytes"));
-    take_i64(&p->device_write_bytes, root, PATHS("kernel.device_write_bytes"));
     if (p->warmup_ns < 0 && jsonin_get(root, "warmup"))
         p->warmup_ns = warmup_of(root);
-    take_f64(&p->page_cache_share, root, "kernel.page_cache_resident_share");
-    take_part(&p->part, root);
-    facts_read(&p->facts, root);
+    p->by_keys |= strcmp(facts_text(f, FACT_PART_SPLIT), "keys") == 0;
     take_apart(p, jsonin_get(root, "apart"));
     int rc = take_validity(p, root);
     for (unsigned q = 0; q < TRACE_QOSES && rc == 0; q++) {
@@ -449,24 +415,16 @@ static int take_frame(struct provenance *p, const char *json, const char *where,
     return take_parsed(p, doc, rc, e);
 }
 
+enum provenance_answer provenance_answer(const struct facts *f, enum fact_id id)
+{
+    const struct fact_value *v = &f->of[id];
+    return !v->known ? PROVENANCE_UNKNOWN : v->yes ? PROVENANCE_YES : PROVENANCE_NO;
+}
+
 void provenance_clear(struct provenance *p)
 {
     *p = (struct provenance){
-        .users = -1,
-        .tensor_parallel = -1,
-        .num_gpus = -1,
-        .bytes_per_token = -1,
-        .rank_share = NAN,
-        .warmup_ns = -1,
-        .rows = -1,
-        .speed = NAN,
-        .workers = -1,
-        .elapsed_s = NAN,
-        .device_read_bytes = -1,
-        .device_write_bytes = -1,
-        .storage_parts_ns = {NAN, NAN, NAN},
-        .page_cache_share = NAN,
-        .part = {.rank = -1, .count = -1, .start_s = NAN, .late_s = NAN, .clock_error_s = NAN}};
+        .rank_share = NAN, .warmup_ns = -1, .storage_parts_ns = {NAN, NAN, NAN}};
     for (unsigned t = 0; t < TRACE_TIERS; t++)
         p->capacity_bytes[t] = -1;
 }
@@ -508,51 +466,50 @@ int provenance_read(struct provenance *p, const char *summary_path, const char *
 void provenance_of_result(struct provenance *p, bool slots)
 {
     struct validity_of log = {.state = VALIDITY_UNKNOWN};
-    if (p->states_known || p->valid != PROVENANCE_UNKNOWN || !p->client[0])
+    const char *client = facts_text(&p->facts, FACT_CLIENT);
+    if (p->states_known || p->valid != PROVENANCE_UNKNOWN || !client[0])
         return;
     if (slots) {
-        snprintf(p->client, sizeof(p->client), "kvreplay");
+        facts_put_text(&p->facts, FACT_CLIENT, "kvreplay");
         return;
     }
-    snprintf(log.why, sizeof(log.why), "another client's log (%s) carries no evidence", p->client);
+    snprintf(log.why, sizeof(log.why), "another client's log (%.31s) carries no evidence", client);
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
         p->validity.of[kind][VALIDITY_EVERYWHERE] = log;
 }
 
-/* A speed other than the trace's is that of the pool. */
-static void pool_load(struct provenance *into, const struct provenance *from)
+/* The digest is that of all that tell it, and a speed other than the trace's that of the pool. */
+static void pool_facts(struct provenance *into, const struct provenance *from)
 {
-    if (!into->pooled) {
-        memcpy(into->timing, from->timing, sizeof(into->timing));
-        into->speed = from->speed;
-        into->workers = from->workers;
+    struct facts *f = &into->facts;
+    struct fact_value digest = f->of[FACT_DIGEST], *speed = &f->of[FACT_SPEED];
+    if (into->pooled) {
+        speed->known &= speed->number != 1;
+        facts_merge(f, &from->facts);
+        if (!f->of[FACT_DIGEST].known)
+            f->of[FACT_DIGEST] = digest.known ? digest : from->facts.of[FACT_DIGEST];
         return;
     }
-    pool_text(into->timing, from->timing);
-    if (isnan(into->speed) || into->speed == 1)
-        into->speed = from->speed;
-    if (into->workers != from->workers)
-        into->workers = -1;
+    *f = from->facts;
+    f->there[FACTS_OF_FOUND] = f->there[FACTS_OF_KERNEL] = false;
+    for (unsigned i = 0; i < FACTS; i++)
+        if (fact_of(i)->scope == FACTS_OF_PROVENANCE && fact_of(i)->merge == FACT_ALONE)
+            f->of[i].known = false;
 }
 
 int provenance_pool(struct provenance *into, const struct provenance *from, const char *path,
                     struct err *e)
 {
-    if (into->digest[0] && from->digest[0] && strcmp(into->digest, from->digest) != 0)
+    const char *digest = facts_text(&into->facts, FACT_DIGEST);
+    const char *other = facts_text(&from->facts, FACT_DIGEST);
+    if (digest[0] && other[0] && strcmp(digest, other) != 0)
         return err_set(e, -EINVAL, ERR_INPUT, path,
-                       "is of another trace than the files before it (digest %s, not %s)",
-                       from->digest, into->digest);
-    pool_load(into, from);
-    if (into->pooled)
-        facts_merge(&into->facts, &from->facts);
-    else
-        into->facts = from->facts;
-    into->facts.there[FACTS_OF_FOUND] = false;
+                       "is of another trace than the files before it (digest %s, not %s)", other,
+                       digest);
+    pool_facts(into, from);
     into->pooled = true;
     into->known |= from->known;
-    into->part.by_keys |= from->part.by_keys;
-    if (!into->digest[0])
-        snprintf(into->digest, sizeof(into->digest), "%s", from->digest);
+    into->by_keys |= from->by_keys;
     for (unsigned kind = 0; kind < VALIDITY_KINDS; kind++)
         for (unsigned place = 0; place < VALIDITY_PLACES; place++)
             validity_doubt(&into->validity, kind, place, &from->validity.of[kind][place]);

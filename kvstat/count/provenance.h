@@ -42,44 +42,14 @@ struct provenance_apart {
     double mean_us, max_us; /* of their latencies; NAN: not known */
 };
 
-/* When the clock of the rows started, and which part of a run of several processes they are of. */
-struct provenance_part {
-    bool known;   /* there are parts */
-    char run[40]; /* the same in all parts of a run */
-    char host[64];
-    int64_t rank, count;
-    bool by_keys;   /* the parts had a share of the keys each */
-    double start_s; /* the clock's zero, by the host's wall clock, since 1970; NAN: not known */
-    double late_s;  /* after the instant that was asked for; NAN: none was */
-    double clock_error_s; /* NAN: not known */
-    enum provenance_answer synchronised;
-};
-
 /* Numbers are -1 and texts empty where nothing is known. */
 struct provenance {
-    bool known;         /* there was any JSON */
-    char client[32];    /* the program that made the measurements */
-    char recorded[320]; /* what a recording of an engine has, and what it has not */
-    char model[96], generation_mode[32];
-    char host[64], device[64]; /* of the replay, and under its Tier-2 */
-    char command[1024];        /* that the client was started with, as for a shell */
-    /* Its keys that had another value than their default, likewise: "rings=4 loops=2"; "default":
-     * all had it; empty: not known. */
-    char configuration[1024];
-    char version[32], started[32], host_kernel[96];
-    char engine[32], target[256];
-    char timing[12];               /* of kvreplay */
-    double speed;                  /* by which it divided the times of the trace; NAN: not known */
-    int64_t workers;               /* of --timing served */
+    bool known;                    /* there was any JSON */
+    struct facts facts;            /* what made the rows, and what kvreplay saw of its own run */
+    char device[64], target[256];  /* of Tier-2 */
     struct notes notes;            /* what kvreplay found worth telling */
     struct notes flags, fallbacks; /* of Tier-2 */
-    int64_t rows;                  /* that the replay counted in its result */
-    double elapsed_s;              /* of the replay, to the last completion; NAN: not known */
-    char digest[64];               /* of the trace that was replayed */
-    uint64_t seed;
-    bool seed_known; /* every number is a possible seed */
-    int64_t users, tensor_parallel, num_gpus, bytes_per_token;
-    double rank_share; /* of a rank in a sequence's bytes; NAN: 1 / tensor_parallel */
+    double rank_share;             /* of a rank in a sequence's bytes; NAN: 1 / tensor_parallel */
     int64_t capacity_bytes[TRACE_TIERS]; /* 0: unlimited storage, or no such tier */
     enum provenance_answer valid;        /* unknown: not a replay */
     char **why_invalid;                  /* the reasons; owned */
@@ -87,13 +57,10 @@ struct provenance {
     struct validity validity; /* of a replay; unknown where nobody says */
     bool states_known;        /* the replay gave the state of each kind of figure */
     enum provenance_answer simulated[TRACE_TIERS]; /* empty engines too */
-    bool empty[TRACE_TIERS]; /* the tier had an engine that does nothing: kvreplay --null */
-    int64_t device_read_bytes, device_write_bytes; /* the kernel's count during the replay */
-    int64_t warmup_ns;                             /* of kvreplay --warmup */
+    bool empty[TRACE_TIERS];    /* the tier had an engine that does nothing: kvreplay --null */
+    int64_t warmup_ns;          /* of kvreplay --warmup */
     double storage_parts_ns[3]; /* sums of meta, I/O and flush times of Tier-2; NAN: not known */
-    double page_cache_share;    /* 0..1 of the objects' bytes, at the end; NAN: not known */
-    struct provenance_part part;
-    struct facts facts; /* what kvreplay saw of its own run */
+    bool by_keys;               /* parts of the run had a share of the keys each */
     struct provenance_apart apart[PROVENANCE_APART];
     size_t apart_count;
     bool pooled; /* with provenance_pool */
@@ -117,6 +84,8 @@ void provenance_of_result(struct provenance *p, bool slots);
  * path: of from, for messages. */
 int provenance_pool(struct provenance *into, const struct provenance *from, const char *path,
                     struct err *e);
+/* A fact of kind FACT_YES. */
+enum provenance_answer provenance_answer(const struct facts *f, enum fact_id id);
 /* Nothing is known. */
 void provenance_clear(struct provenance *p);
 void provenance_free(struct provenance *p);

@@ -10,12 +10,12 @@
 
 #include "kvstat/count/scan.h"
 #include "lib/base/memory.h"
+#include "lib/facts/judge.h"
 #include "lib/json/jsonin.h"
 #include "lib/sort/ascending.h"
 #include "lib/trace/read.h"
 
 #define FLAT_PERCENT    105 /* of the rate of the step before: what a step must give beyond */
-#define KNOWN_WITHIN    0.05
 #define LIKE_MOST       0.9
 #define STANDARD_ERRORS 2.1 /* of a 95 % interval, Student's t with 20 parts */
 
@@ -318,7 +318,7 @@ static struct point_step rate_of(const struct step *s)
     of.low = rounded(fmax(rate - half, 0), 0);
     of.high = rounded(rate + half, 0);
     of.seconds = rounded(of.seconds, 3);
-    of.known = s->runs > 1 && half <= KNOWN_WITHIN * rate;
+    of.known = s->runs > 1 && half <= JUDGE_AGREES * rate;
     of.known_to = of.rate > 0 ? ceil((of.high - of.low) * 50 / of.rate) : 100;
     return of;
 }

@@ -638,13 +638,13 @@ void compare_json(struct jsonout *j, const struct compare *c, const struct run_t
     }
     jsonout_end(j);
     jsonout_text_value(j, "verdict", compare_answer(c));
-    jsonout_text_value(j, "settings_differ", c->settings[0] ? c->settings : NULL);
+    jsonout_text_known(j, "settings_differ", c->settings);
     jsonout_bool(j, "clients_differ", c->client[0]);
     jsonout_bool(j, "pages_differ", c->pages[0]);
     jsonout_bool(j, "timings_differ", c->timing[0][0] != '\0');
     jsonout_f64(j, "would_show", c->shows);
     jsonout_bool(j, "unreliable", c->unreliable);
-    jsonout_text_value(j, "device", c->device[0] ? c->device : NULL);
+    jsonout_text_known(j, "device", c->device);
     jsonout_text_value(j, "sentence", compare_sentence(text, c));
     jsonout_end(j);
 }

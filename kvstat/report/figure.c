@@ -27,51 +27,13 @@ enum key {
     KEY_LABEL      /* an element that goes by the label */
 };
 
-/* The members that lead to a scope, how its parts are told apart, and a member behind that. */
+#define ROW_OF_SCOPE(id, first, second, key, tail)                                                 \
+    [FIGURE_OF_##id] = {{first, second}, KEY_##key, tail},
 static const struct scope {
     const char *path[2];
     enum key key;
     const char *tail;
-} scopes[FIGURE_SCOPES] = {
-    [FIGURE_OF_STATUS] = {{"status"}, KEY_NONE, NULL},
-    [FIGURE_OF_POPULATED] = {{"populated"}, KEY_NONE, NULL},
-    [FIGURE_OF_WARMUP] = {{"warmup"}, KEY_NONE, NULL},
-    [FIGURE_OF_PROVENANCE] = {{"run"}, KEY_NONE, NULL},
-    [FIGURE_OF_CAPACITY] = {{"run", "capacities"}, KEY_TIER, NULL},
-    [FIGURE_OF_KERNEL] = {{"run", "kernel"}, KEY_NONE, NULL},
-    [FIGURE_OF_EVIDENCE] = {{"run", "evidence"}, KEY_NONE, NULL},
-    [FIGURE_OF_OVERLOAD] = {{"run", "evidence"}, KEY_NONE, "overload"},
-    [FIGURE_OF_READS] = {{"run", "evidence"}, KEY_NONE, "reads"},
-    [FIGURE_OF_WRITES] = {{"run", "evidence"}, KEY_NONE, "writes"},
-    [FIGURE_OF_BOTH] = {{"run", "evidence"}, KEY_NONE, "loads_and_stores"},
-    [FIGURE_OF_DRIVE] = {{"run", "evidence"}, KEY_NONE, "device_times"},
-    [FIGURE_OF_DRIVE_LOG] = {{"run", "drive_log"}, KEY_NONE, NULL},
-    [FIGURE_OF_AUTOSCALING] = {{"run", "autoscaling"}, KEY_NONE, NULL},
-    [FIGURE_OF_APART] = {{"run", "apart"}, KEY_LABEL, NULL},
-    [FIGURE_OF_VALIDITY] = {{"validity"}, KEY_NONE, NULL},
-    [FIGURE_OF_VALIDITY_KIND] = {{"validity", "figures"}, KEY_LABEL, NULL},
-    [FIGURE_OF_THROUGHPUT] = {{"throughput"}, KEY_NONE, NULL},
-    [FIGURE_OF_WALL] = {{"throughput", "wall"}, KEY_NONE, NULL},
-    [FIGURE_OF_STORAGE_TIME] = {{"throughput", "storage"}, KEY_NONE, NULL},
-    [FIGURE_OF_TIER2] = {{"throughput", "tier2"}, KEY_NONE, NULL},
-    [FIGURE_OF_BOTTLENECK] = {{"bottleneck"}, KEY_NONE, NULL},
-    [FIGURE_OF_SHARES] = {{"bottleneck", "shares"}, KEY_NONE, NULL},
-    [FIGURE_OF_GROUP] = {{"groups"}, KEY_LABEL, NULL},
-    [FIGURE_OF_LOOKUPS] = {{"cache", "lookups"}, KEY_LOOKUP, NULL},
-    [FIGURE_OF_CACHE] = {{"cache"}, KEY_NONE, NULL},
-    [FIGURE_OF_CACHE_TIER] = {{"cache", "tiers"}, KEY_TIERS, NULL},
-    [FIGURE_OF_REQUESTS] = {{"requests"}, KEY_NONE, NULL},
-    [FIGURE_OF_QOS] = {{"requests", "by_qos"}, KEY_QOS, NULL},
-    [FIGURE_OF_TARGETS] = {{"requests", "by_qos"}, KEY_QOS, "sla"},
-    [FIGURE_OF_INGEST] = {{"ingest"}, KEY_NONE, NULL},
-    [FIGURE_OF_DIRECTION] = {{"tiers"}, KEY_DIRECTION, NULL},
-    [FIGURE_OF_TIER] = {{"tiers"}, KEY_TIERS, NULL},
-    [FIGURE_OF_PHASE] = {{"phases"}, KEY_PHASES, NULL},
-    [FIGURE_OF_REUSE] = {{"reuse"}, KEY_NONE, NULL},
-    [FIGURE_OF_VERDICT] = {{"assessment"}, KEY_NONE, NULL},
-    [FIGURE_OF_CRITERION] = {{"assessment", "criteria"}, KEY_LABEL, NULL},
-    [FIGURE_OF_SERIES] = {{"series"}, KEY_NONE, NULL},
-};
+} scopes[FIGURE_SCOPES] = {FIGURE_SCOPE_TABLE(ROW_OF_SCOPE)};
 
 static int compare_texts(const char *a, const char *b)
 {
@@ -99,10 +61,16 @@ int figure_id_compare(const struct figure_id *a, const struct figure_id *b)
 enum figure_scope figure_scope_of_facts(enum fact_scope scope)
 {
     static const enum figure_scope of[FACT_SCOPES_SHOWN] = {
-        [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE, [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
-        [FACTS_OF_READS] = FIGURE_OF_READS,       [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
-        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,         [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE,
-        [FACTS_OF_LOG] = FIGURE_OF_DRIVE_LOG,     [FACTS_OF_FOUND] = FIGURE_OF_AUTOSCALING};
+        [FACTS_OF_PROVENANCE] = FIGURE_OF_PROVENANCE,
+        [FACTS_OF_KERNEL] = FIGURE_OF_KERNEL,
+        [FACTS_OF_EVIDENCE] = FIGURE_OF_EVIDENCE,
+        [FACTS_OF_OVERLOAD] = FIGURE_OF_OVERLOAD,
+        [FACTS_OF_READS] = FIGURE_OF_READS,
+        [FACTS_OF_WRITES] = FIGURE_OF_WRITES,
+        [FACTS_OF_BOTH] = FIGURE_OF_BOTH,
+        [FACTS_OF_DRIVE] = FIGURE_OF_DRIVE,
+        [FACTS_OF_LOG] = FIGURE_OF_DRIVE_LOG,
+        [FACTS_OF_FOUND] = FIGURE_OF_AUTOSCALING};
     return of[scope];
 }
 
@@ -138,26 +106,10 @@ double figure_number(const struct figure *f)
 
 double figure_statistic(const struct figure *f, enum figure_statistic statistic)
 {
-    double scale = figure_scale(f->id.what);
-    if (f->form != FIGURE_FORM_DISTRIBUTION)
+    if (f->form != FIGURE_FORM_DISTRIBUTION || statistic < FIGURE_COUNT || statistic > FIGURE_MAX)
         return NAN;
-    switch (statistic) {
-    case FIGURE_COUNT:
-        return (double)hist_count(f->hist);
-    case FIGURE_MEAN:
-        return hist_mean(f->hist) / scale;
-    case FIGURE_MIN:
-        return (double)hist_min(f->hist) / scale;
-    case FIGURE_MAX:
-        return (double)hist_max(f->hist) / scale;
-    case FIGURE_VALUE:
-    case FIGURE_FEW_SAMPLES:
-    case FIGURE_STATISTICS:
-        return NAN;
-    default:
-        return (double)hist_percentile(f->hist, hist_percentiles[statistic - FIGURE_P50].ppm) /
-               scale;
-    }
+    return hist_statistic(f->hist, statistic - FIGURE_COUNT) /
+           (statistic == FIGURE_COUNT ? 1 : figure_scale(f->id.what));
 }
 
 int figure_expand(const struct figure *f, figure_fn fn, void *arg)
@@ -231,188 +183,36 @@ const char *figure_text(const struct figure *f, char buf[FIGURE_TEXT])
 
 /* ---- unit and name ---- */
 
-/* The member that a figure is (NULL: it has no name), its unit, and for distributions their title
- * in the text and a note on it. */
+/* The member that a figure is, NULL: it has no name, and its unit. */
+#define ROW(id, member, unit) [FIGURE_##id] = {member, FIGURE_UNIT_##unit},
 static const struct what {
     const char *member;
     enum figure_unit unit;
-    const char *title, *note;
-} whats[FIGURE_FACT] = {
-    [FIGURE_FILES] = {"files", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_KIND] = {"kind", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_ELAPSED] = {"elapsed_s", FIGURE_UNIT_S, NULL, NULL},
-    [FIGURE_ROWS] = {"rows", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_CUT] = {"cut", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_BAD_ROWS] = {"bad_rows", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_OK] = {"ok", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_ABSENT] = {"absent", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_CORRUPT] = {"corrupt", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_STALE] = {"stale", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_WRONG] = {"wrong", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_FAILED] = {"failed", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_BYTES] = {"bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_SECONDS] = {"seconds", FIGURE_UNIT_S, NULL, NULL},
-    [FIGURE_CLIENT] = {"client", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_RECORDED] = {"recorded", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SEED] = {"seed", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_MODEL] = {"model", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DIGEST] = {"digest", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_BYTES_PER_TOKEN] = {"bytes_per_token", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_USERS] = {"users", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_TENSOR_PARALLEL] = {"tensor_parallel", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_NUM_GPUS] = {"num_gpus", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_GENERATION_MODE] = {"generation_mode", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SIMULATED] = {"simulated", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_EMPTY] = {"empty", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_TIMING] = {"timing", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SPEED] = {"speed", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_WORKERS] = {"workers", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_VALID] = {"valid", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_WHY_INVALID] = {"why_invalid", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DEVICE_READ_BYTES] = {"device_read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_DEVICE_WRITE_BYTES] = {"device_write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_PAGE_CACHE_SHARE] = {"page_cache_resident_share", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_LATENESS] = {"lateness_us", FIGURE_UNIT_US, NULL, NULL},
-    [FIGURE_ENGINE] = {"storage_engine", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_NOTES] = {"notes", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_FLAGS] = {"storage_flags", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_FALLBACKS] = {"storage_fallbacks", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DEVICE_OVER] = {"device_over_latency", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_EARLY] = {"start_before_due", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_GENERATION_SKIPPED] = {"generation_skipped", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HOST] = {"host_name", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HOST_KERNEL] = {"host_kernel", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_COMMAND] = {"command", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_CONFIGURATION] = {"configuration", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_VERSION] = {"version", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_STARTED] = {"started", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_VALIDITY_LINE] = {"line", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_STATE] = {"state", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_WHY] = {"why", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DOUBTED_TIER] = {"tier", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DOUBTED_OP] = {"op", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_CLOCK] = {"clock", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_GENERATED_TOKENS] = {"generated_tokens", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_GENERATED_TOKENS_PER_S] = {"generated_tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL,
-                                       NULL},
-    [FIGURE_BYTES_PER_S] = {"bytes_per_s", FIGURE_UNIT_BYTES_PER_S, NULL, NULL},
-    [FIGURE_OPS_PER_S] = {"ops_per_s", FIGURE_UNIT_PER_S, NULL, NULL},
-    [FIGURE_BUSY] = {"busy_s", FIGURE_UNIT_S, NULL, NULL},
-    [FIGURE_TOKENS_PER_S] = {"tokens_per_s", FIGURE_UNIT_TOKENS_PER_S, NULL, NULL},
-    [FIGURE_DECODE_BYTES_READ] = {"decode_bytes_read", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_LARGEST] = {"what", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SHARE] = {"share", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_QUEUE] = {"queue", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_GPU] = {"gpu", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_CPU] = {"cpu", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_FOREMOST] = {"foremost", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SHARE_GENERATION] = {"generation", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_SLOT] = {"storage_slot", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_META] = {"storage_meta", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_IO] = {"storage_io", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_FLUSH] = {"storage_flush", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_STORAGE] = {"storage_unknown", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_HOST] = {"host", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_SHARE_TOOL] = {"tool", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_OPS] = {"ops", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_GIB_PER_S] = {"gib_per_s", FIGURE_UNIT_GIB_PER_S, NULL, NULL},
-    [FIGURE_SIZE] = {"size_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_SERVICE] = {"service_us", FIGURE_UNIT_US, "Service time",
-                        "of a whole object, from its start to its completion"},
-    [FIGURE_WAIT] = {"wait_us", FIGURE_UNIT_US, "Wait",
-                     "from when the schedule wanted it to its start"},
-    [FIGURE_RESPONSE] = {"response_us", FIGURE_UNIT_US, "Response time",
-                         "wait and service: what a user would have felt"},
-    [FIGURE_DEVICE] = {"device_us", FIGURE_UNIT_US, "Device time",
-                       "the part of service in which I/O or copy was in flight"},
-    [FIGURE_FIRST_BYTE] = {"first_byte_us", FIGURE_UNIT_US, "First byte",
-                           "from the start to the first byte of the answer"},
-    [FIGURE_BEFORE_DRIVE] = {"queue_us", FIGURE_UNIT_US, "Before the drive",
-                             "from the first I/O to the first request at the drive"},
-    [FIGURE_AT_DRIVE] = {"drive_us", FIGURE_UNIT_US, "At the drive",
-                         "from the first request to the last completion there"},
-    [FIGURE_LOOKUPS] = {"lookups", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HITS] = {"hits", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_MISSES] = {"misses", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HIT_RATE] = {"hit_rate", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_READ_WRITE_RATIO] = {"read_write_ratio", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_READ_AMPLIFICATION] = {"read_amplification", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_CAPACITY_BYTES] = {"capacity_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_READ_OPS] = {"read_ops", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_READ_BYTES] = {"read_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_WRITE_OPS] = {"write_ops", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_WRITE_BYTES] = {"write_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_EVICT_OPS] = {"evict_ops", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_OFFLOAD_OPS] = {"offload_ops", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_PROMOTE_OPS] = {"promote_ops", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DELETE_OPS] = {"delete_ops", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_PEAK_BYTES] = {"peak_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_PEAK_OBJECTS] = {"peak_objects", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_FINAL_BYTES] = {"final_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_FINAL_OBJECTS] = {"final_objects", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_REQUESTS] = {"count", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_COUNTED_IN_PARTS] = {"counted_in_parts", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_CUT_OFF] = {"cut_off", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_END_TO_END_FROM] = {"end_to_end_from", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_CONTEXT_TOKENS_MEAN] = {"context_tokens_mean", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_GENERATED_TOKENS_MEAN] = {"generated_tokens_mean", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_END_TO_END] = {"end_to_end_ms", FIGURE_UNIT_MS, "end to end", NULL},
-    [FIGURE_QUEUE] = {"queue_ms", FIGURE_UNIT_MS, "queue", NULL},
-    [FIGURE_STORAGE] = {"storage_ms", FIGURE_UNIT_MS, "storage", NULL},
-    [FIGURE_GENERATION] = {"generation_ms", FIGURE_UNIT_MS, "generation", NULL},
-    [FIGURE_FIRST_TOKEN] = {"first_token_ms", FIGURE_UNIT_MS, "to 1st token", NULL},
-    [FIGURE_TTFT] = {"ttft_ms", FIGURE_UNIT_MS, "TTFT", NULL},
-    [FIGURE_TPOT] = {"tpot_ms", FIGURE_UNIT_MS, "TPOT", NULL},
-    [FIGURE_QUEUE_MEAN] = {"queue_mean_ms", FIGURE_UNIT_MS, NULL, NULL},
-    [FIGURE_WAITING] = {"waiting", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_TARGET_P95] = {"target_p95_ms", FIGURE_UNIT_MS, NULL, NULL},
-    [FIGURE_TARGET_P99] = {"target_p99_ms", FIGURE_UNIT_MS, NULL, NULL},
-    [FIGURE_TARGET_P999] = {"target_p999_ms", FIGURE_UNIT_MS, NULL, NULL},
-    [FIGURE_TARGET_P9999] = {"target_p9999_ms", FIGURE_UNIT_MS, NULL, NULL},
-    [FIGURE_COMPLIANCE] = {"compliance", FIGURE_UNIT_SHARE, NULL, NULL},
-    [FIGURE_MET] = {"met", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_KEYS] = {"keys", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_USES] = {"uses", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_REUSES] = {"reuses", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DISTANCE_BYTES] = {"distance_bytes", FIGURE_UNIT_BYTES, "bytes", NULL},
-    [FIGURE_DISTANCE_OBJECTS] = {"distance_objects", FIGURE_UNIT_NONE, "objects", NULL},
-    [FIGURE_REUSE_TIME] = {"time_s", FIGURE_UNIT_S, "time", NULL},
-    [FIGURE_PROFILE] = {"profile", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_VERDICT] = {"status", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SENTENCE] = {"sentence", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SLO_OF] = {"slo_of", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_RELATION] = {"relation", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_TARGET] = {"target", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_ACTUAL] = {"actual", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SAME_OF_SERVICE] = {"service", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_UNIT] = {"unit", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_LOW] = {"low", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_HIGH] = {"high", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SAME_OF_DEVICE] = {"device", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SAMPLES] = {"samples", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_INDEPENDENT_SAMPLES] = {"independent_samples", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SAMPLES_TO_DECIDE] = {"samples_to_decide", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_DOUBT] = {"doubt", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_REASON] = {"reason", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_PASSED] = {"passed", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_SAME_OF_DRIVE] = {"drive", FIGURE_UNIT_NONE, NULL, NULL},
-    [FIGURE_TIME] = {"t_s", FIGURE_UNIT_S, NULL, NULL},
-    [FIGURE_CONTENTS_BYTES] = {"contents_bytes", FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_MOVED] = {NULL, FIGURE_UNIT_BYTES, NULL, NULL},
-    [FIGURE_GIB_PER_ELAPSED_S] = {"gib_per_elapsed_s", FIGURE_UNIT_GIB_PER_S, NULL, NULL},
-};
+} whats[FIGURE_FACT] = {FIGURE_TABLE(ROW)};
 
-static const char *const statistics[FIGURE_STATISTICS] = {[FIGURE_COUNT] = "count",
-                                                          [FIGURE_MEAN] = "mean",
-                                                          [FIGURE_MIN] = "min",
-                                                          [FIGURE_P50] = "p50",
-                                                          [FIGURE_P90] = "p90",
-                                                          [FIGURE_P95] = "p95",
-                                                          [FIGURE_P99] = "p99",
-                                                          [FIGURE_P999] = "p999",
-                                                          [FIGURE_P9999] = "p9999",
-                                                          [FIGURE_MAX] = "max",
-                                                          [FIGURE_FEW_SAMPLES] = "few_samples"};
+/* Of distributions their title in the text and a note on it. */
+static const struct {
+    const char *title, *note;
+} titles[FIGURE_FACT] = {
+    [FIGURE_SERVICE] = {"Service time", "of a whole object, from its start to its completion"},
+    [FIGURE_WAIT] = {"Wait", "from when the schedule wanted it to its start"},
+    [FIGURE_RESPONSE] = {"Response time", "wait and service: what a user would have felt"},
+    [FIGURE_DEVICE] = {"Device time", "the part of service in which I/O or copy was in flight"},
+    [FIGURE_FIRST_BYTE] = {"First byte", "from the start to the first byte of the answer"},
+    [FIGURE_BEFORE_DRIVE] = {"Before the drive",
+                             "from the first I/O to the first request at the drive"},
+    [FIGURE_AT_DRIVE] = {"At the drive", "from the first request to the last completion there"},
+    [FIGURE_END_TO_END] = {"end to end", ""},
+    [FIGURE_QUEUE] = {"queue", ""},
+    [FIGURE_STORAGE] = {"storage", ""},
+    [FIGURE_GENERATION] = {"generation", ""},
+    [FIGURE_FIRST_TOKEN] = {"to 1st token", ""},
+    [FIGURE_TTFT] = {"TTFT", ""},
+    [FIGURE_TPOT] = {"TPOT", ""},
+    [FIGURE_DISTANCE_BYTES] = {"bytes", ""},
+    [FIGURE_DISTANCE_OBJECTS] = {"objects", ""},
+    [FIGURE_REUSE_TIME] = {"time", ""},
+};
 
 #define ALL_LOOKUPS "all"
 
@@ -420,6 +220,13 @@ static const char *const directions[] = {[TRACE_READ] = "read", [TRACE_WRITE] = 
 enum {
     DIRECTIONS = sizeof(directions) / sizeof(directions[0])
 };
+
+const char *figure_statistic_word(enum figure_statistic statistic)
+{
+    return statistic == FIGURE_VALUE         ? ""
+           : statistic == FIGURE_FEW_SAMPLES ? "few_samples"
+                                             : hist_statistic_name(statistic - FIGURE_COUNT);
+}
 
 _Static_assert(FIGURE_WHATS <= UINT16_MAX + 1, "figure_id.what holds each");
 
@@ -443,12 +250,13 @@ const char *figure_member(enum figure_what what)
 
 const char *figure_title(enum figure_what what)
 {
-    return what_of(what).title;
+    return what < FIGURE_FACT ? titles[what].title : NULL;
 }
 
 const char *figure_note(enum figure_what what)
 {
-    return what_of(what).note ? what_of(what).note : "";
+    const char *note = what < FIGURE_FACT ? titles[what].note : NULL;
+    return note ? note : "";
 }
 
 double figure_scale(enum figure_what what)
@@ -539,7 +347,7 @@ bool figure_path(struct figure_path *p, const struct figure_id *id)
     if (id->scope == FIGURE_OF_ROWS || !add_key(p, id, scope->key) || !add_member(p, id))
         return false;
     if (id->statistic != FIGURE_VALUE)
-        add_step(p, statistics[id->statistic], false);
+        add_step(p, figure_statistic_word(id->statistic), false);
     return true;
 }
 
@@ -633,11 +441,6 @@ void figure_key(struct figure_key *k, const struct figure_id *id)
     }
 }
 
-const char *figure_statistic_word(enum figure_statistic statistic)
-{
-    return statistic == FIGURE_VALUE ? "" : statistics[statistic];
-}
-
 const char *figure_unit_word(const struct figure_id *id)
 {
     static const char *const words[] = {[FIGURE_UNIT_NONE] = "",
@@ -677,7 +480,7 @@ static bool parse_what(struct figure_id *id, const char *name, unsigned from, un
         id->what = (uint16_t)w;
         id->statistic = FIGURE_VALUE;
         for (unsigned s = FIGURE_COUNT; *rest && s < FIGURE_STATISTICS; s++)
-            if (strcmp(rest, statistics[s]) == 0) {
+            if (strcmp(rest, figure_statistic_word(s)) == 0) {
                 id->statistic = (uint8_t)s;
                 rest = "";
             }
@@ -797,8 +600,9 @@ static bool parse_scope(struct figure_id *id, char *name, enum figure_scope whic
     if (rest && !*rest)
         return true;
     unsigned last = 0, first = facts_of(which, &last);
-    if (rest && first < FACTS_SHOWN)
-        return parse_what(id, rest, FIGURE_FACT + first, FIGURE_FACT + last);
+    if (rest && first < FACTS_SHOWN &&
+        parse_what(id, rest, FIGURE_FACT + first, FIGURE_FACT + last))
+        return true;
     return rest && parse_what(id, rest, FIGURE_FILES, FIGURE_OTHER - 1);
 }
 

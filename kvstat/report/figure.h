@@ -14,223 +14,214 @@
 
 /* ---- identity ---- */
 
-/* The part of a run that a figure describes, in the order of the JSON. */
+/* The parts of a run that figures describe, in the order of the JSON: S(its identity without
+ * FIGURE_OF_, two members that lead to it, how its parts are told apart in a name, a member behind
+ * that). */
+#define FIGURE_SCOPE_TABLE(S)                                                                      \
+    S(RUN, NULL, NULL, NONE, NULL)                                                                 \
+    S(STATUS, "status", NULL, NONE, NULL)                                                          \
+    S(POPULATED, "populated", NULL, NONE, NULL)                                                    \
+    S(WARMUP, "warmup", NULL, NONE, NULL)                                                          \
+    S(PROVENANCE, "run", NULL, NONE, NULL)                                                         \
+    S(CAPACITY, "run", "capacities", TIER, NULL) /* of a tier */                                   \
+    S(KERNEL, "run", "kernel", NONE, NULL)                                                         \
+    S(EVIDENCE, "run", "evidence", NONE, NULL)                                                     \
+    S(OVERLOAD, "run", "evidence", NONE, "overload") /* in the evidence */                         \
+    S(READS, "run", "evidence", NONE, "reads") /* where bytes of Tier-2 came from, and went */     \
+    S(WRITES, "run", "evidence", NONE, "writes")                                                   \
+    S(BOTH, "run", "evidence", NONE, "loads_and_stores") /* beside each other */                   \
+    S(DRIVE, "run", "evidence", NONE, "device_times")    /* what the drive itself took */          \
+    S(DRIVE_LOG, "run", "drive_log", NONE, NULL)                                                   \
+    S(AUTOSCALING, "run", "autoscaling", NONE, NULL)                                               \
+    S(APART, "run", "apart", LABEL, NULL) /* of the operation in label, which is no row */         \
+    S(VALIDITY, "validity", NULL, NONE, NULL)                                                      \
+    S(VALIDITY_KIND, "validity", "figures", LABEL, NULL) /* of the kind of figure in label */      \
+    S(THROUGHPUT, "throughput", NULL, NONE, NULL)                                                  \
+    S(WALL, "throughput", "wall", NONE, NULL)            /* throughput over wall-clock time */     \
+    S(STORAGE_TIME, "throughput", "storage", NONE, NULL) /* throughput over summed storage time */ \
+    S(TIER2, "throughput", "tier2", NONE, NULL)          /* throughput of Tier-2 */                \
+    S(BOTTLENECK, "bottleneck", NULL, NONE, NULL)                                                  \
+    S(SHARES, "bottleneck", "shares", NONE, NULL) /* of end-to-end time */                         \
+    S(GROUP, "groups", NULL, LABEL, NULL)         /* by the columns of --by */                     \
+    S(LOOKUPS, "cache", "lookups", LOOKUP, NULL)  /* of a class; of all without GROUPS_CLASS */    \
+    S(CACHE, "cache", NULL, NONE, NULL)                                                            \
+    S(CACHE_TIER, "cache", "tiers", TIERS, NULL) /* of a tier */                                   \
+    S(REQUESTS, "requests", NULL, NONE, NULL)                                                      \
+    S(QOS, "requests", "by_qos", QOS, NULL)      /* requests of a QoS class */                     \
+    S(TARGETS, "requests", "by_qos", QOS, "sla") /* of a QoS class */                              \
+    S(INGEST, "ingest", NULL, NONE, NULL)        /* of documents; none were: no figure */          \
+    S(DIRECTION, "tiers", NULL, DIRECTION, NULL) /* of a tier and an operation */                  \
+    S(TIER, "tiers", NULL, TIERS, NULL)          /* of a tier */                                   \
+    S(PHASE, "phases", NULL, PHASES, NULL)       /* of a phase */                                  \
+    S(REUSE, "reuse", NULL, NONE, NULL)                                                            \
+    S(VERDICT, "assessment", NULL, NONE, NULL)                                                     \
+    S(CRITERION, "assessment", "criteria", LABEL, NULL) /* of the criterion in label */            \
+    S(SERIES, "series", NULL, NONE, NULL)                                                          \
+    S(ROWS, NULL, NULL, NONE, NULL)  /* sums that only the text shows: no names */                 \
+    S(OTHER, NULL, NULL, NONE, NULL) /* a member that only another program's JSON has */
+#define FIGURE_SCOPE(id, ...) FIGURE_OF_##id,
 enum figure_scope {
-    FIGURE_OF_RUN,
-    FIGURE_OF_STATUS,
-    FIGURE_OF_POPULATED,
-    FIGURE_OF_WARMUP,
-    FIGURE_OF_PROVENANCE,
-    FIGURE_OF_CAPACITY, /* of a tier */
-    FIGURE_OF_KERNEL,
-    FIGURE_OF_EVIDENCE,
-    FIGURE_OF_OVERLOAD, /* in the evidence */
-    FIGURE_OF_READS,    /* likewise: where the bytes of Tier-2 came from, and went */
-    FIGURE_OF_WRITES,
-    FIGURE_OF_BOTH,  /* likewise: loads and stores beside each other */
-    FIGURE_OF_DRIVE, /* likewise: what the drive itself took */
-    FIGURE_OF_DRIVE_LOG,
-    FIGURE_OF_AUTOSCALING,
-    FIGURE_OF_APART, /* of the operation in label, which is no row */
-    FIGURE_OF_VALIDITY,
-    FIGURE_OF_VALIDITY_KIND, /* of the kind of figure in label */
-    FIGURE_OF_THROUGHPUT,
-    FIGURE_OF_WALL,         /* throughput over wall-clock time */
-    FIGURE_OF_STORAGE_TIME, /* throughput over summed storage time */
-    FIGURE_OF_TIER2,        /* throughput of Tier-2 */
-    FIGURE_OF_BOTTLENECK,
-    FIGURE_OF_SHARES,  /* of end-to-end time */
-    FIGURE_OF_GROUP,   /* by the columns of --by */
-    FIGURE_OF_LOOKUPS, /* of a class; of all without GROUPS_CLASS */
-    FIGURE_OF_CACHE,
-    FIGURE_OF_CACHE_TIER, /* of a tier */
-    FIGURE_OF_REQUESTS,
-    FIGURE_OF_QOS,     /* requests of a QoS class */
-    FIGURE_OF_TARGETS, /* of a QoS class */
-    FIGURE_OF_INGEST,  /* documents for retrieval that were ingested in the run; none: no figure */
-    FIGURE_OF_DIRECTION, /* of a tier and an operation */
-    FIGURE_OF_TIER,      /* of a tier */
-    FIGURE_OF_PHASE,     /* of a phase */
-    FIGURE_OF_REUSE,
-    FIGURE_OF_VERDICT,
-    FIGURE_OF_CRITERION, /* of the criterion in label */
-    FIGURE_OF_SERIES,
-    FIGURE_OF_ROWS,  /* sums over rows that only the text shows: they have no name */
-    FIGURE_OF_OTHER, /* a member that only another program's JSON has */
-    FIGURE_SCOPES
+    FIGURE_SCOPE_TABLE(FIGURE_SCOPE) FIGURE_SCOPES
 };
 
-/* The quantity of a figure. */
+/* Every quantity of a figure that is no fact: F(its identity without FIGURE_, the member that it is
+ * in JSON, NULL: it has no name, its unit). */
+#define FIGURE_TABLE(F)                                                                            \
+    F(ITSELF, NULL, NONE) /* the one value of the scope, or that the scope is unknown or empty */  \
+    F(FILES, "files", NONE)                                                                        \
+    F(KIND, "kind", NONE)                                                                          \
+    F(ELAPSED, "elapsed_s", S)                                                                     \
+    F(ROWS, "rows", NONE)                                                                          \
+    F(CUT, "cut", NONE)                                                                            \
+    F(BAD_ROWS, "bad_rows", NONE)                                                                  \
+    F(OK, "ok", NONE)                                                                              \
+    F(ABSENT, "absent", NONE)                                                                      \
+    F(CORRUPT, "corrupt", NONE) /* all whose contents differ; of them: */                          \
+    F(STALE, "stale", NONE)     /* those of another write of their object */                       \
+    F(WRONG, "wrong", NONE)     /* those of another object */                                      \
+    F(FAILED, "failed", NONE)                                                                      \
+    F(BYTES, "bytes", BYTES)                                                                       \
+    F(SECONDS, "seconds", S)                                                                       \
+    F(DIGEST, "digest", NONE)                                                                      \
+    F(SIMULATED, "simulated", NONE)                                                                \
+    F(EMPTY, "empty", NONE) /* an engine did nothing there */                                      \
+    F(VALID, "valid", NONE)                                                                        \
+    F(WHY_INVALID, "why_invalid", NONE)                                                            \
+    F(LATENESS, "lateness_us", US)                                                                 \
+    F(NOTES, "notes", NONE)                                                                        \
+    F(FLAGS, "storage_flags", NONE)                                                                \
+    F(FALLBACKS, "storage_fallbacks", NONE)                                                        \
+    F(DEVICE_OVER, "device_over_latency", NONE)                                                    \
+    F(EARLY, "start_before_due", NONE)                                                             \
+    F(GENERATION_SKIPPED, "generation_skipped", NONE)                                              \
+    F(VALIDITY_LINE, "line", NONE)                                                                 \
+    F(STATE, "state", NONE)                                                                        \
+    F(WHY, "why", NONE)                                                                            \
+    F(DOUBTED_TIER, "tier", NONE)                                                                  \
+    F(DOUBTED_OP, "op", NONE)                                                                      \
+    F(CLOCK, "clock", NONE)                                                                        \
+    F(GENERATED_TOKENS, "generated_tokens", NONE)                                                  \
+    F(GENERATED_TOKENS_PER_S, "generated_tokens_per_s", TOKENS_PER_S)                              \
+    F(BYTES_PER_S, "bytes_per_s", BYTES_PER_S)                                                     \
+    F(OPS_PER_S, "ops_per_s", PER_S)                                                               \
+    F(BUSY, "busy_s", S)                                                                           \
+    F(TOKENS_PER_S, "tokens_per_s", TOKENS_PER_S)                                                  \
+    F(DECODE_BYTES_READ, "decode_bytes_read", BYTES)                                               \
+    F(LARGEST, "what", NONE)                                                                       \
+    F(SHARE, "share", SHARE)                                                                       \
+    F(FOREMOST, "foremost", NONE)                                                                  \
+    F(SHARE_QUEUE, "queue", SHARE)                                                                 \
+    F(SHARE_GENERATION, "generation", SHARE)                                                       \
+    F(SHARE_GPU, "gpu", SHARE)                                                                     \
+    F(SHARE_CPU, "cpu", SHARE)                                                                     \
+    F(SHARE_SLOT, "storage_slot", SHARE)                                                           \
+    F(SHARE_META, "storage_meta", SHARE)                                                           \
+    F(SHARE_IO, "storage_io", SHARE)                                                               \
+    F(SHARE_FLUSH, "storage_flush", SHARE)                                                         \
+    F(SHARE_STORAGE, "storage_unknown", SHARE) /* not told apart */                                \
+    F(SHARE_HOST, "host", SHARE)                                                                   \
+    F(SHARE_TOOL, "tool", SHARE) /* behind it, FIGURE_ROWS */                                      \
+    F(OPS, "ops", NONE)                                                                            \
+    F(GIB_PER_S, "gib_per_s", GIB_PER_S)                                                           \
+    F(SIZE, "size_bytes", BYTES) /* distributions in the order of enum group_metric */             \
+    F(SERVICE, "service_us", US)                                                                   \
+    F(WAIT, "wait_us", US)                                                                         \
+    F(RESPONSE, "response_us", US)                                                                 \
+    F(DEVICE, "device_us", US)                                                                     \
+    F(FIRST_BYTE, "first_byte_us", US) /* this and the next two only where the file has them */    \
+    F(BEFORE_DRIVE, "queue_us", US)                                                                \
+    F(AT_DRIVE, "drive_us", US)                                                                    \
+    F(LOOKUPS, "lookups", NONE)                                                                    \
+    F(HITS, "hits", NONE)                                                                          \
+    F(MISSES, "misses", NONE)                                                                      \
+    F(HIT_RATE, "hit_rate", SHARE)                                                                 \
+    F(READ_WRITE_RATIO, "read_write_ratio", NONE)                                                  \
+    F(READ_AMPLIFICATION, "read_amplification", NONE)                                              \
+    F(CAPACITY_BYTES, "capacity_bytes", BYTES)                                                     \
+    F(READ_OPS, "read_ops", NONE)                                                                  \
+    F(READ_BYTES, "read_bytes", BYTES)                                                             \
+    F(WRITE_OPS, "write_ops", NONE)                                                                \
+    F(WRITE_BYTES, "write_bytes", BYTES)                                                           \
+    F(EVICT_OPS, "evict_ops", NONE)                                                                \
+    F(OFFLOAD_OPS, "offload_ops", NONE)                                                            \
+    F(PROMOTE_OPS, "promote_ops", NONE)                                                            \
+    F(DELETE_OPS, "delete_ops", NONE)                                                              \
+    F(PEAK_BYTES, "peak_bytes", BYTES)                                                             \
+    F(PEAK_OBJECTS, "peak_objects", NONE)                                                          \
+    F(FINAL_BYTES, "final_bytes", BYTES)                                                           \
+    F(FINAL_OBJECTS, "final_objects", NONE)                                                        \
+    F(REQUESTS, "count", NONE)                                                                     \
+    F(COUNTED_IN_PARTS, "counted_in_parts", NONE)                                                  \
+    F(CUT_OFF, "cut_off", NONE)                                                                    \
+    F(END_TO_END_FROM, "end_to_end_from", NONE)                                                    \
+    F(CONTEXT_TOKENS_MEAN, "context_tokens_mean", NONE)                                            \
+    F(GENERATED_TOKENS_MEAN, "generated_tokens_mean", NONE)                                        \
+    F(END_TO_END, "end_to_end_ms", MS) /* distributions in the order of enum requests_metric */    \
+    F(QUEUE, "queue_ms", MS)                                                                       \
+    F(STORAGE, "storage_ms", MS)                                                                   \
+    F(GENERATION, "generation_ms", MS)                                                             \
+    F(FIRST_TOKEN, "first_token_ms", MS) /* only with --slo */                                     \
+    F(TTFT, "ttft_ms", MS)               /* only of rows with a model of compute */                \
+    F(TPOT, "tpot_ms", MS)               /* likewise */                                            \
+    F(QUEUE_MEAN, "queue_mean_ms", MS)   /* of all that arrived, with those in line at the end */  \
+    F(WAITING, "waiting", NONE)          /* requests in line at the end */                         \
+    F(TARGET_P95, "target_p95_ms", MS)   /* in the order of figures_targets */                     \
+    F(TARGET_P99, "target_p99_ms", MS)                                                             \
+    F(TARGET_P999, "target_p999_ms", MS)                                                           \
+    F(TARGET_P9999, "target_p9999_ms", MS)                                                         \
+    F(COMPLIANCE, "compliance", SHARE)                                                             \
+    F(MET, "met", NONE)                                                                            \
+    F(KEYS, "keys", NONE)                                                                          \
+    F(USES, "uses", NONE)                                                                          \
+    F(REUSES, "reuses", NONE)                                                                      \
+    F(DISTANCE_BYTES, "distance_bytes", BYTES)                                                     \
+    F(DISTANCE_OBJECTS, "distance_objects", NONE)                                                  \
+    F(REUSE_TIME, "time_s", S)                                                                     \
+    F(PROFILE, "profile", NONE)                                                                    \
+    F(VERDICT, "status", NONE)                                                                     \
+    F(SENTENCE, "sentence", NONE)                                                                  \
+    F(SLO_OF, "slo_of", NONE) /* the times that the classes' targets were held against */          \
+    F(RELATION, "relation", NONE)                                                                  \
+    F(TARGET, "target", NONE)                                                                      \
+    F(ACTUAL, "actual", NONE)                                                                      \
+    F(LOW, "low", NONE)                                                                            \
+    F(HIGH, "high", NONE)                                                                          \
+    F(SAME_OF_SERVICE, "service", NONE)                                                            \
+    F(SAME_OF_DEVICE, "device", NONE)                                                              \
+    F(UNIT, "unit", NONE)                                                                          \
+    F(SAMPLES, "samples", NONE)                                                                    \
+    F(INDEPENDENT_SAMPLES, "independent_samples", NONE)                                            \
+    F(SAMPLES_TO_DECIDE, "samples_to_decide", NONE)                                                \
+    F(DOUBT, "doubt", NONE)                                                                        \
+    F(REASON, "reason", NONE) /* why a search ended, or a criterion is not decided */              \
+    F(PASSED, "passed", NONE)                                                                      \
+    F(SAME_OF_DRIVE, "drive", NONE) /* with the drive's own times */                               \
+    F(TIME, "t_s", S)               /* of an interval's begin */                                   \
+    F(CONTENTS_BYTES, "contents_bytes", BYTES)                                                     \
+    F(MOVED, NULL, BYTES) /* bytes of Read and Write rows; no name */                              \
+    F(GIB_PER_ELAPSED_S, "gib_per_elapsed_s", GIB_PER_S) /* over the elapsed time */               \
+    F(IO_OPS, NULL, NONE)                                /* no name */                             \
+    F(GENERATE_ROWS, NULL, NONE)                         /* no name */                             \
+    F(OTHER, NULL, NONE)                                 /* the member in id.member */
+#define FIGURE_WHAT(id, ...) FIGURE_##id,
 enum figure_what {
-    FIGURE_ITSELF, /* the one value of the scope, or that the scope is unknown or empty */
-    FIGURE_FILES,
-    FIGURE_KIND,
-    FIGURE_ELAPSED,
-    FIGURE_ROWS,
-    FIGURE_CUT,
-    FIGURE_BAD_ROWS,
-    FIGURE_OK,
-    FIGURE_ABSENT,
-    FIGURE_CORRUPT, /* all whose contents differ; of them: */
-    FIGURE_STALE,   /* those of another write of their object */
-    FIGURE_WRONG,   /* those of another object */
-    FIGURE_FAILED,
-    FIGURE_BYTES,
-    FIGURE_SECONDS,
-    FIGURE_CLIENT,
-    FIGURE_RECORDED,
-    FIGURE_SEED,
-    FIGURE_MODEL,
-    FIGURE_DIGEST,
-    FIGURE_BYTES_PER_TOKEN,
-    FIGURE_USERS,
-    FIGURE_TENSOR_PARALLEL,
-    FIGURE_NUM_GPUS,
-    FIGURE_GENERATION_MODE,
-    FIGURE_SIMULATED,
-    FIGURE_EMPTY,   /* an engine did nothing there */
-    FIGURE_TIMING,  /* of kvreplay */
-    FIGURE_SPEED,   /* by which it divided the times of the trace */
-    FIGURE_WORKERS, /* that served its requests */
-    FIGURE_VALID,
-    FIGURE_WHY_INVALID,
-    FIGURE_DEVICE_READ_BYTES,
+    FIGURE_TABLE(FIGURE_WHAT)
+    FIGURE_FACT, /* from here on, the facts that are shown, in the order of enum fact_id */
+#define FIGURE_OF_FACT(id, ...) FIGURE_##id = FIGURE_FACT + FACT_##id,
+    FACT_TABLE_PROVENANCE(FIGURE_OF_FACT)
+    FIGURE_DEVICE_READ_BYTES = FIGURE_FACT + FACT_KERNEL_READ_BYTES,
     FIGURE_DEVICE_WRITE_BYTES,
     FIGURE_PAGE_CACHE_SHARE,
-    FIGURE_HOST,
-    FIGURE_HOST_KERNEL,
-    FIGURE_COMMAND,
-    FIGURE_CONFIGURATION, /* keys with another value than their default */
-    FIGURE_VERSION,
-    FIGURE_STARTED,
-    FIGURE_LATENESS,
-    FIGURE_ENGINE,
-    FIGURE_NOTES,
-    FIGURE_FLAGS,
-    FIGURE_FALLBACKS,
-    FIGURE_DEVICE_OVER,
-    FIGURE_EARLY,
-    FIGURE_GENERATION_SKIPPED,
-    FIGURE_VALIDITY_LINE,
-    FIGURE_STATE,
-    FIGURE_WHY,
-    FIGURE_DOUBTED_TIER,
-    FIGURE_DOUBTED_OP,
-    FIGURE_CLOCK,
-    FIGURE_GENERATED_TOKENS,
-    FIGURE_GENERATED_TOKENS_PER_S,
-    FIGURE_BYTES_PER_S,
-    FIGURE_OPS_PER_S,
-    FIGURE_BUSY,
-    FIGURE_TOKENS_PER_S,
-    FIGURE_DECODE_BYTES_READ,
-    FIGURE_LARGEST,
-    FIGURE_SHARE,
-    FIGURE_FOREMOST,
-    FIGURE_SHARE_QUEUE,
-    FIGURE_SHARE_GENERATION,
-    FIGURE_SHARE_GPU,
-    FIGURE_SHARE_CPU,
-    FIGURE_SHARE_SLOT,
-    FIGURE_SHARE_META,
-    FIGURE_SHARE_IO,
-    FIGURE_SHARE_FLUSH,
-    FIGURE_SHARE_STORAGE, /* not told apart */
-    FIGURE_SHARE_HOST,
-    FIGURE_SHARE_TOOL, /* behind it, FIGURE_ROWS */
-    FIGURE_OPS,
-    FIGURE_GIB_PER_S,
-    FIGURE_SIZE, /* distributions in the order of enum group_metric */
-    FIGURE_SERVICE,
-    FIGURE_WAIT,
-    FIGURE_RESPONSE,
-    FIGURE_DEVICE,
-    FIGURE_FIRST_BYTE, /* this and the next two only where the file has them */
-    FIGURE_BEFORE_DRIVE,
-    FIGURE_AT_DRIVE,
-    FIGURE_LOOKUPS,
-    FIGURE_HITS,
-    FIGURE_MISSES,
-    FIGURE_HIT_RATE,
-    FIGURE_READ_WRITE_RATIO,
-    FIGURE_READ_AMPLIFICATION,
-    FIGURE_CAPACITY_BYTES,
-    FIGURE_READ_OPS,
-    FIGURE_READ_BYTES,
-    FIGURE_WRITE_OPS,
-    FIGURE_WRITE_BYTES,
-    FIGURE_EVICT_OPS,
-    FIGURE_OFFLOAD_OPS,
-    FIGURE_PROMOTE_OPS,
-    FIGURE_DELETE_OPS,
-    FIGURE_PEAK_BYTES,
-    FIGURE_PEAK_OBJECTS,
-    FIGURE_FINAL_BYTES,
-    FIGURE_FINAL_OBJECTS,
-    FIGURE_REQUESTS,
-    FIGURE_COUNTED_IN_PARTS,
-    FIGURE_CUT_OFF,
-    FIGURE_END_TO_END_FROM,
-    FIGURE_CONTEXT_TOKENS_MEAN,
-    FIGURE_GENERATED_TOKENS_MEAN,
-    FIGURE_END_TO_END, /* distributions in the order of enum requests_metric */
-    FIGURE_QUEUE,
-    FIGURE_STORAGE,
-    FIGURE_GENERATION,
-    FIGURE_FIRST_TOKEN, /* only with --slo */
-    FIGURE_TTFT,        /* only of rows with a model of compute */
-    FIGURE_TPOT,        /* likewise */
-    FIGURE_QUEUE_MEAN,  /* of all that arrived, with those in line at the end */
-    FIGURE_WAITING,     /* requests in line at the end */
-    FIGURE_TARGET_P95,  /* in the order of figures_targets */
-    FIGURE_TARGET_P99,
-    FIGURE_TARGET_P999,
-    FIGURE_TARGET_P9999,
-    FIGURE_COMPLIANCE,
-    FIGURE_MET,
-    FIGURE_KEYS,
-    FIGURE_USES,
-    FIGURE_REUSES,
-    FIGURE_DISTANCE_BYTES,
-    FIGURE_DISTANCE_OBJECTS,
-    FIGURE_REUSE_TIME,
-    FIGURE_PROFILE,
-    FIGURE_VERDICT,
-    FIGURE_SENTENCE,
-    FIGURE_SLO_OF, /* the times that the classes' targets were held against */
-    FIGURE_RELATION,
-    FIGURE_TARGET,
-    FIGURE_ACTUAL,
-    FIGURE_LOW,
-    FIGURE_HIGH,
-    FIGURE_SAME_OF_SERVICE,
-    FIGURE_SAME_OF_DEVICE,
-    FIGURE_UNIT,
-    FIGURE_SAMPLES,
-    FIGURE_INDEPENDENT_SAMPLES,
-    FIGURE_SAMPLES_TO_DECIDE,
-    FIGURE_DOUBT,
-    FIGURE_REASON, /* why a search ended, or a criterion is not decided */
-    FIGURE_PASSED,
-    FIGURE_SAME_OF_DRIVE, /* of profile latency, where the file has the drive's own times */
-    FIGURE_TIME,          /* of an interval's begin */
-    FIGURE_CONTENTS_BYTES,
-    FIGURE_MOVED,             /* bytes of Read and Write rows; no name */
-    FIGURE_GIB_PER_ELAPSED_S, /* of a direction: bytes over the elapsed time of the run */
-    FIGURE_IO_OPS,            /* no name */
-    FIGURE_GENERATE_ROWS,     /* no name */
-    FIGURE_OTHER,             /* the member in id.member */
-    FIGURE_FACT, /* from here on, the facts that are shown, in the order of enum fact_id */
     FIGURE_WHATS = FIGURE_FACT + FACTS_SHOWN
 };
 
 /* The statistic of a distribution. */
 enum figure_statistic {
     FIGURE_VALUE, /* none: the figure is a single value, or the whole distribution */
-    FIGURE_COUNT,
+    FIGURE_COUNT, /* in the order of hist_statistic */
     FIGURE_MEAN,
     FIGURE_MIN,
-    FIGURE_P50, /* in the order of hist_percentiles */
+    FIGURE_P50,
     FIGURE_P90,
     FIGURE_P95,
     FIGURE_P99,

@@ -270,17 +270,19 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
     struct figure_id id = figure_id_fact(fact);
     switch (fact_of(fact)->kind) {
     case FACT_COUNT:
+        put_count_if(f, v->known, id, v->count);
+        break;
     case FACT_NUMBER:
         put_number(f, id, facts_number(facts, fact));
         break;
     case FACT_TEXT:
-        put_text(f, id, v->known ? v->text : "");
+        put_text(f, id, facts_text(facts, fact));
         break;
     case FACT_YES:
-        put_answer(f, id, !v->known ? PROVENANCE_UNKNOWN : v->yes ? PROVENANCE_YES : PROVENANCE_NO);
+        put_answer(f, id, provenance_answer(facts, fact));
         break;
     case FACT_TIMES:
-        for (unsigned i = 0; v->known && i < FACT_STATISTICS; i++)
+        for (unsigned i = 0; v->known && i < HIST_STATISTICS; i++)
             put_number(f, figure_id_statistic(id, FIGURE_COUNT + i), v->statistic[i]);
         if (!v->known)
             put_unknown(f, id);
@@ -291,16 +293,33 @@ static void put_fact(struct figures *f, enum fact_id fact, const struct facts *f
     }
 }
 
-/* The facts of kvreplay's summary about its own run. */
-static void put_facts(struct figures *f, const struct facts *facts)
+static void put_facts(struct figures *f, const struct facts *facts, enum fact_id first,
+                      enum fact_id last)
 {
-    for (unsigned scope = 0; scope < FACT_SCOPES_SHOWN; scope++) {
+    for (unsigned i = first; i <= last; i++)
+        put_fact(f, i, facts);
+}
+
+/* Whether a fact of the scope is known. */
+static bool knows(const struct facts *facts, enum fact_scope scope)
+{
+    bool any = false;
+    for (unsigned i = 0; i < FACTS_SHOWN; i++)
+        any |= fact_of(i)->scope == scope && facts->of[i].known;
+    return any;
+}
+
+/* The facts of kvreplay's summary about its own run. */
+static void put_summary(struct figures *f, const struct facts *facts)
+{
+    for (unsigned scope = FACTS_OF_KERNEL; scope < FACT_SCOPES_SHOWN; scope++) {
         bool inside = scope > FACTS_OF_EVIDENCE && scope < FACTS_OF_LOG;
+        bool there = facts->there[scope] && (scope != FACTS_OF_KERNEL || knows(facts, scope));
         if (inside && !facts->there[FACTS_OF_EVIDENCE])
             continue;
-        if (!facts->there[scope])
+        if (!there)
             put_unknown(f, figure_id(figure_scope_of_facts(scope), FIGURE_ITSELF));
-        for (unsigned i = 0; i < FACTS && facts->there[scope]; i++)
+        for (unsigned i = 0; i < FACTS_SHOWN && there; i++)
             if (fact_of(i)->scope == scope)
                 put_fact(f, i, facts);
     }
@@ -327,17 +346,12 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_unknown(f, figure_id(run, FIGURE_ITSELF));
         return;
     }
-    put_text(f, figure_id(run, FIGURE_CLIENT), p->client);
-    if (p->recorded[0])
-        put_text(f, figure_id(run, FIGURE_RECORDED), p->recorded);
-    put_count_if(f, p->seed_known, figure_id(run, FIGURE_SEED), p->seed);
-    put_text(f, figure_id(run, FIGURE_MODEL), p->model);
-    put_text(f, figure_id(run, FIGURE_DIGEST), p->digest);
-    put_known(f, figure_id(run, FIGURE_BYTES_PER_TOKEN), p->bytes_per_token);
-    put_known(f, figure_id(run, FIGURE_USERS), p->users);
-    put_known(f, figure_id(run, FIGURE_TENSOR_PARALLEL), p->tensor_parallel);
-    put_known(f, figure_id(run, FIGURE_NUM_GPUS), p->num_gpus);
-    put_text(f, figure_id(run, FIGURE_GENERATION_MODE), p->generation_mode);
+    put_fact(f, FACT_CLIENT, &p->facts);
+    if (p->facts.of[FACT_RECORDED].known)
+        put_fact(f, FACT_RECORDED, &p->facts);
+    put_facts(f, &p->facts, FACT_SEED, FACT_MODEL);
+    put_text(f, figure_id(run, FIGURE_DIGEST), facts_text(&p->facts, FACT_DIGEST));
+    put_facts(f, &p->facts, FACT_BYTES_PER_TOKEN, FACT_GENERATION_MODE);
 
     bool executed = false;
     size_t simulated = 0, empty = 0;
@@ -359,32 +373,16 @@ static void put_provenance(struct figures *f, const struct provenance *p)
         put_unknown(f, figure_id(run, FIGURE_SIMULATED));
         put_unknown(f, figure_id(run, FIGURE_EMPTY));
     }
-    put_text(f, figure_id(run, FIGURE_TIMING), p->timing);
-    put_number(f, figure_id(run, FIGURE_SPEED), p->speed);
-    put_known(f, figure_id(run, FIGURE_WORKERS), p->workers);
+    put_facts(f, &p->facts, FACT_TIMING, FACT_WORKERS);
     put_answer(f, figure_id(run, FIGURE_VALID), p->valid);
     put_reasons(f, p);
-    put_text(f, figure_id(run, FIGURE_HOST), p->host);
-    put_text(f, figure_id(run, FIGURE_HOST_KERNEL), p->host_kernel);
-    put_text(f, figure_id(run, FIGURE_COMMAND), p->command);
-    put_text(f, figure_id(run, FIGURE_CONFIGURATION), p->configuration);
-    put_text(f, figure_id(run, FIGURE_VERSION), p->version);
-    put_text(f, figure_id(run, FIGURE_STARTED), p->started);
-    put_text(f, figure_id(run, FIGURE_ENGINE), p->engine);
+    put_facts(f, &p->facts, FACT_HOST, FACT_KERNEL_READ_BYTES - 1); /* the last of the scope */
     put_text(f, figure_id(run, FIGURE_TARGET), p->target);
     put_text(f, figure_id(run, FIGURE_SAME_OF_DEVICE), p->device);
     put_notes(f, figure_id(run, FIGURE_FLAGS), &p->flags);
     put_notes(f, figure_id(run, FIGURE_FALLBACKS), &p->fallbacks);
     put_notes(f, figure_id(run, FIGURE_NOTES), &p->notes);
-
-    if (p->device_read_bytes < 0 && p->device_write_bytes < 0 && isnan(p->page_cache_share)) {
-        put_unknown(f, figure_id(FIGURE_OF_KERNEL, FIGURE_ITSELF));
-    } else {
-        put_known(f, figure_id(FIGURE_OF_KERNEL, FIGURE_DEVICE_READ_BYTES), p->device_read_bytes);
-        put_known(f, figure_id(FIGURE_OF_KERNEL, FIGURE_DEVICE_WRITE_BYTES), p->device_write_bytes);
-        put_number(f, figure_id(FIGURE_OF_KERNEL, FIGURE_PAGE_CACHE_SHARE), p->page_cache_share);
-    }
-    put_facts(f, &p->facts);
+    put_summary(f, &p->facts);
     put_apart(f, p);
 }
 
@@ -401,8 +399,8 @@ static void doubt_rows(struct figures *f)
     } odd[] = {{t->device_over, VALIDITY_DEVICE, "a device time above their latency"},
                {t->early, VALIDITY_RESPONSE, "a start before they were due"}};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-        struct validity_of doubt = {.state = odd[i].rows * 100 > t->rows ? VALIDITY_UNRELIABLE
-                                                                         : VALIDITY_GOOD};
+        struct validity_of doubt = {
+            .state = odd[i].rows * JUDGE_ODD_ROWS > t->rows ? VALIDITY_UNRELIABLE : VALIDITY_GOOD};
         snprintf(doubt.why, sizeof(doubt.why), "%llu row%s with %s",
                  (unsigned long long)odd[i].rows, units_plural(odd[i].rows), odd[i].what);
         if (odd[i].rows > 0)
@@ -578,6 +576,8 @@ static void put_throughput(struct figures *f, const struct provenance *p)
     const struct agg_totals *t = agg_totals(f->scan->agg);
     double elapsed_s = (double)t->elapsed_ns / 1e9, busy_s = NAN;
     double tokens = NAN, tier2_tokens = (double)t->tier2_tokens;
+    double token_bytes = facts_number(&p->facts, FACT_BYTES_PER_TOKEN);
+    double tensor = facts_number(&p->facts, FACT_TENSOR_PARALLEL);
     /* A replay that leaves out the time of generation tells nothing of tokens in a second. */
     bool skipped = f->result && 2 * t->skipped_generations > t->generate_rows;
     if (t->generate_rows > 0 && has(f, TRACE_COL_TOKENS))
@@ -586,12 +586,8 @@ static void put_throughput(struct figures *f, const struct provenance *p)
         busy_s = (double)t->busy_ns / 1e9;
     if (t->tier2_bare_bytes > 0) {
         /* Sizes are those of one rank. */
-        double ranks = p->rank_share > 0        ? 1 / p->rank_share
-                       : p->tensor_parallel > 0 ? (double)p->tensor_parallel
-                                                : 1;
-        tier2_tokens += p->bytes_per_token > 0
-                            ? (double)t->tier2_bare_bytes * ranks / (double)p->bytes_per_token
-                            : NAN;
+        double ranks = p->rank_share > 0 ? 1 / p->rank_share : tensor > 0 ? tensor : 1;
+        tier2_tokens += token_bytes > 0 ? (double)t->tier2_bare_bytes * ranks / token_bytes : NAN;
     }
     put_word(f, figure_id(FIGURE_OF_THROUGHPUT, FIGURE_CLOCK), clocks, f->result);
     put_number(f, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS), tokens);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kvstat/report/cells.h"
+#include "lib/facts/judge.h"
 
 /* Rates that only results of `vllm bench throughput` and the like have; ours are computed. */
 #define REQUESTS_PER_S   "requests_per_second"
@@ -68,7 +69,7 @@ static bool is_left_out(const struct reference *r, int i)
 static enum reference_verdict verdict_of(const struct reference_figure *f)
 {
     /* A difference of 5 % is within the limit, whatever the last bit of the division says. */
-    const double limit = REFERENCE_TOLERANCE * (1 + 1e-12);
+    const double limit = JUDGE_AGREES * (1 + 1e-12);
     if (isnan(f->reference) || isnan(f->actual))
         return REFERENCE_UNKNOWN;
     if (f->reference == 0)
@@ -117,17 +118,14 @@ void reference_text(FILE *out, const char *file, const struct reference *r)
 
 static void put_within(struct jsonout *j, enum reference_verdict v)
 {
-    if (v == REFERENCE_UNKNOWN)
-        jsonout_null(j, "within");
-    else
-        jsonout_bool(j, "within", v == REFERENCE_WITHIN);
+    jsonout_bool_if(j, "within", v != REFERENCE_UNKNOWN, v == REFERENCE_WITHIN);
 }
 
 void reference_json(struct jsonout *j, const char *file, const struct reference *r)
 {
     jsonout_object(j, "reference");
     jsonout_text_value(j, "file", file);
-    jsonout_f64(j, "tolerance", REFERENCE_TOLERANCE);
+    jsonout_f64(j, "tolerance", JUDGE_AGREES);
     jsonout_array(j, "figures");
     for (int i = 0; i < REFERENCE_FIGURES; i++) {
         const struct reference_figure *f = &r->figure[i];

@@ -8,9 +8,6 @@
 #include "kvstat/report/run_table.h"
 #include "lib/json/jsonout.h"
 
-/* A figure that differs by this share of the reference is still like it. */
-#define REFERENCE_TOLERANCE 0.05
-
 enum reference_verdict {
     REFERENCE_OUTSIDE,
     REFERENCE_WITHIN,

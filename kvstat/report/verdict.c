@@ -13,11 +13,10 @@
 #include "kvstat/report/run_table.h"
 #include "lib/base/err.h"
 #include "lib/base/units.h"
+#include "lib/facts/judge.h"
 
 #define P95_PPM  950000u
 #define SENTENCE VERDICT_SENTENCE
-/* A line that grows by more than this share of the time that passes is one that is not served. */
-#define BACKLOG_LIMIT 0.01
 
 /* By profile and by whether the targets of the classes are judged. */
 static const char *const profiles[][2] = {[VERDICT_NO_PROFILE] = {"none", "slo"},
@@ -227,7 +226,7 @@ static void judge_backlog(struct verdict *v, const struct figures *f)
     c.name = "backlog_growth";
     c.unit = FIGURE_UNIT_SHARE;
     c.relation = VERDICT_BELOW;
-    c.target = BACKLOG_LIMIT;
+    c.target = JUDGE_BACKLOG;
     c.samples = blocks_count(figures_waits(f));
     if (elapsed_ns > 0 && blocks_rise(figures_waits(f), &rise)) {
         double half =

@@ -213,6 +213,25 @@ int64_t hist_percentile(const struct hist *h, uint32_t ppm)
     return 0;
 }
 
+double hist_statistic(const struct hist *h, unsigned statistic)
+{
+    return statistic == HIST_COUNT  ? (double)h->count
+           : statistic == HIST_MEAN ? hist_mean(h)
+           : statistic == HIST_MIN  ? (double)hist_min(h)
+           : statistic == HIST_MAX
+               ? (double)hist_max(h)
+               : (double)hist_percentile(h, hist_percentiles[statistic - HIST_P50].ppm);
+}
+
+const char *hist_statistic_name(unsigned statistic)
+{
+    return statistic == HIST_COUNT  ? "count"
+           : statistic == HIST_MEAN ? "mean"
+           : statistic == HIST_MIN  ? "min"
+           : statistic == HIST_MAX  ? "max"
+                                    : hist_percentiles[statistic - HIST_P50].name;
+}
+
 double hist_squares(const struct hist *h)
 {
     double mean = hist_mean(h), sum = 0;

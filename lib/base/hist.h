@@ -69,6 +69,20 @@ enum {
     HIST_PERCENTILES = 6
 };
 extern const struct hist_percentile hist_percentiles[HIST_PERCENTILES];
+/* What is told of a distribution, in this order: its count, mean, least value, the percentiles and
+ * its greatest value; and their names in JSON. */
+enum {
+    HIST_COUNT,
+    HIST_MEAN,
+    HIST_MIN,
+    HIST_P50, /* in the order of hist_percentiles */
+    HIST_P95 = HIST_P50 + 2,
+    HIST_P99,
+    HIST_MAX = HIST_P50 + HIST_PERCENTILES,
+    HIST_STATISTICS
+};
+double hist_statistic(const struct hist *h, unsigned statistic);
+const char *hist_statistic_name(unsigned statistic);
 
 /* Walks the non-empty buckets upwards, starting with *pos = 0. Returns 1 with the bucket's lowest
  * and highest value (both inclusive) and its count, or 0 at the end. */

@@ -20,11 +20,16 @@ const struct fact_moved fact_moved[FACTS_MOVED] = {
     {FACT_DIRECT, FACT_LIKE},
     {FACT_NUMA_NODE, FACT_LIKE},
     {FACT_CACHED_READ_SHARE, FACT_LIKE},
-    {FACT_RESIDENT_SHARE_BEFORE, FACT_LIKE}};
+    {FACT_RESIDENT_SHARE_BEFORE, FACT_LIKE},
+    {FACT_LOG_LIFETIME_BYTES, FACT_LOG_MEDIA_BYTES},
+    {FACT_LOG_USED, FACT_LOG_MEDIA_BYTES},
+    {FACT_FOUND_RANKS, FACT_FOUND_TOKENS_PER_S}};
 
 const char *fact_scope_path(enum fact_scope scope)
 {
-    static const char *const paths[FACT_SCOPES] = {[FACTS_OF_EVIDENCE] = "evidence",
+    static const char *const paths[FACT_SCOPES] = {[FACTS_OF_PROVENANCE] = "run",
+                                                   [FACTS_OF_KERNEL] = "kernel",
+                                                   [FACTS_OF_EVIDENCE] = "evidence",
                                                    [FACTS_OF_OVERLOAD] = "evidence.overload",
                                                    [FACTS_OF_READS] = "evidence.reads",
                                                    [FACTS_OF_WRITES] = "evidence.writes",
@@ -33,6 +38,8 @@ const char *fact_scope_path(enum fact_scope scope)
                                                    [FACTS_OF_LOG] = "drive_log",
                                                    [FACTS_OF_FOUND] = "autoscaling",
                                                    [FACTS_OF_RUN] = "",
+                                                   [FACTS_OF_START] = "start",
+                                                   [FACTS_OF_PART] = "ranks",
                                                    [FACTS_OF_STEP] = "step"};
     return paths[scope];
 }

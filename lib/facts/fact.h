@@ -7,6 +7,8 @@
 
 /* The objects of a summary that hold facts. */
 enum fact_scope {
+    FACTS_OF_PROVENANCE, /* what made the rows, in kvstat's report */
+    FACTS_OF_KERNEL,     /* the kernel's counts during the run */
     FACTS_OF_EVIDENCE,
     FACTS_OF_OVERLOAD, /* only of a run that was overloaded */
     FACTS_OF_READS,    /* where the bytes of Tier-2 came from, and went */
@@ -17,6 +19,8 @@ enum fact_scope {
     FACTS_OF_FOUND, /* by --autoscale: of one run, never of several */
     FACT_SCOPES_SHOWN,
     FACTS_OF_RUN = FACT_SCOPES_SHOWN, /* the whole document, of kvreplay or kvprecond */
+    FACTS_OF_START,                   /* when the clock of the rows started */
+    FACTS_OF_PART,                    /* only of a part of a run of several processes */
     FACTS_OF_STEP,                    /* a step of autoscale, from rank to rank only */
     FACT_SCOPES
 };
@@ -59,8 +63,33 @@ enum figure_unit {
 
 /* Every fact: F(its identity without FACT_, scope, name in JSON, kind, unit, merge). Those that
  * kvstat shows, in the order in which it does; those of a scope stand together. A summary has them
- * in the same order, but for those of fact_moved. */
+ * in the same order, but for those of fact_moved. Those of FACTS_OF_PROVENANCE are no object of a
+ * summary: kvstat takes each from where programs and their versions have it. */
+#define FACT_TABLE_PROVENANCE(F)                                                                   \
+    F(CLIENT, PROVENANCE, "client", TEXT, NONE, ALONE)                                             \
+    F(RECORDED, PROVENANCE, "recorded", TEXT, NONE, ALONE)                                         \
+    F(SEED, PROVENANCE, "seed", COUNT, NONE, ALONE)                                                \
+    F(MODEL, PROVENANCE, "model", TEXT, NONE, ALONE)                                               \
+    F(BYTES_PER_TOKEN, PROVENANCE, "bytes_per_token", COUNT, BYTES, ALONE)                         \
+    F(USERS, PROVENANCE, "users", COUNT, NONE, ALONE)                                              \
+    F(TENSOR_PARALLEL, PROVENANCE, "tensor_parallel", COUNT, NONE, ALONE)                          \
+    F(NUM_GPUS, PROVENANCE, "num_gpus", COUNT, NONE, ALONE)                                        \
+    F(GENERATION_MODE, PROVENANCE, "generation_mode", TEXT, NONE, ALONE)                           \
+    F(TIMING, PROVENANCE, "timing", TEXT, NONE, EQUAL)                                             \
+    F(SPEED, PROVENANCE, "speed", NUMBER, NONE, FIRST)                                             \
+    F(WORKERS, PROVENANCE, "workers", COUNT, NONE, EQUAL)                                          \
+    F(HOST, PROVENANCE, "host_name", TEXT, NONE, ALONE)                                            \
+    F(HOST_KERNEL, PROVENANCE, "host_kernel", TEXT, NONE, ALONE)                                   \
+    F(COMMAND, PROVENANCE, "command", TEXT, NONE, ALONE)                                           \
+    F(CONFIGURATION, PROVENANCE, "configuration", TEXT, NONE, ALONE)                               \
+    F(VERSION, PROVENANCE, "version", TEXT, NONE, ALONE)                                           \
+    F(STARTED, PROVENANCE, "started", TEXT, NONE, ALONE)                                           \
+    F(ENGINE, PROVENANCE, "storage_engine", TEXT, NONE, ALONE)
 #define FACT_TABLE_SHOWN(F)                                                                        \
+    FACT_TABLE_PROVENANCE(F)                                                                       \
+    F(KERNEL_READ_BYTES, KERNEL, "device_read_bytes", COUNT, BYTES, ALONE)                         \
+    F(KERNEL_WRITE_BYTES, KERNEL, "device_write_bytes", COUNT, BYTES, ALONE)                       \
+    F(PAGE_CACHE_SHARE, KERNEL, "page_cache_resident_share", NUMBER, SHARE, ALONE)                 \
     F(RUN_DELAY_S, EVIDENCE, "run_delay_s", NUMBER, S, SUM)                                        \
     F(RUN_DELAY_SHARE, EVIDENCE, "run_delay_share", NUMBER, SHARE, MAX)                            \
     F(STEAL_SHARE, EVIDENCE, "steal_share", NUMBER, SHARE, MAX)                                    \
@@ -162,8 +191,20 @@ enum figure_unit {
     F(FOUND_USERS, FOUND, "users", COUNT, NONE, ALONE)                                             \
     F(FOUND_TOKENS_PER_S, FOUND, "throughput_tokens_per_s", NUMBER, TOKENS_PER_S, ALONE)           \
     F(FOUND_REASON, FOUND, "reason", TEXT, NONE, ALONE)
-/* Facts that are merged only. */
+/* Facts that kvstat does not show as they are. */
 #define FACT_TABLE_MERGED(F)                                                                       \
+    F(FOUND_RANKS, FOUND, "ranks", COUNT, NONE, ALONE)                                             \
+    F(LOG_LIFETIME_BYTES, LOG, "lifetime_host_write_bytes", COUNT, BYTES, ALONE)                   \
+    F(START_S, START, "unix_s", NUMBER, S, ALONE)                                                  \
+    F(START_AT_S, START, "at_unix_s", NUMBER, S, ALONE)                                            \
+    F(START_LATE_US, START, "late_us", NUMBER, US, ALONE)                                          \
+    F(START_SYNCHRONISED, START, "synchronised", YES, NONE, ALONE)                                 \
+    F(START_CLOCK_ERROR_US, START, "clock_error_us", NUMBER, US, ALONE)                            \
+    F(PART_RUN, PART, "run", TEXT, NONE, ALONE)                                                    \
+    F(PART_RANK, PART, "rank", COUNT, NONE, ALONE)                                                 \
+    F(PART_COUNT, PART, "count", COUNT, NONE, ALONE)                                               \
+    F(PART_HOST, PART, "host", TEXT, NONE, ALONE)                                                  \
+    F(PART_SPLIT, PART, "split", TEXT, NONE, ALONE)                                                \
     F(VALID, RUN, "valid", YES, NONE, MIN)                                                         \
     F(DIGEST, RUN, "trace.digest", TEXT, NONE, EQUAL)                                              \
     F(ROWS, RUN, "rows", COUNTS, NONE, SUM)                                                        \
@@ -211,7 +252,7 @@ struct fact {
 const struct fact *fact_of(enum fact_id id);
 /* Facts that a summary has in another place than the table: just before another one. */
 enum {
-    FACTS_MOVED = 8
+    FACTS_MOVED = 11
 };
 struct fact_moved {
     enum fact_id id, before;

@@ -41,16 +41,9 @@ void facts_put_yes(struct facts *f, enum fact_id id, int yes)
 void facts_put_times(struct facts *f, enum fact_id id, const struct hist *h, double unit)
 {
     struct fact_value *v = value_of(f, id, h && hist_count(h) > 0);
-    double *s = v->statistic;
 
-    if (!v->known)
-        return;
-    *s++ = (double)hist_count(h);
-    *s++ = hist_mean(h) / unit;
-    *s++ = (double)hist_min(h) / unit;
-    for (unsigned i = 0; i < HIST_PERCENTILES; i++)
-        *s++ = (double)hist_percentile(h, hist_percentiles[i].ppm) / unit;
-    *s = (double)hist_max(h) / unit;
+    for (unsigned i = 0; v->known && i < HIST_STATISTICS; i++)
+        v->statistic[i] = hist_statistic(h, i) / (i == HIST_COUNT ? 1 : unit);
 }
 
 void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h)
@@ -60,6 +53,18 @@ void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h)
 
     value_of(f, id, whole)->hist = copy;
     f->failed |= !whole;
+}
+
+void facts_put_counted(struct facts *f, enum fact_id id, const char *name, uint64_t count)
+{
+    struct fact_value *v = f->of[id].known ? &f->of[id] : value_of(f, id, true);
+    unsigned n = v->counts.n;
+
+    if (n == FACT_COUNTS_MAX)
+        return;
+    snprintf(v->counts.of[n].name, sizeof(v->counts.of[n].name), "%s", name);
+    v->counts.of[n].count = count;
+    v->counts.n++;
 }
 
 void facts_release(struct facts *f)
@@ -87,6 +92,11 @@ double facts_number(const struct facts *f, enum fact_id id)
     if (!v->known || (kind != FACT_COUNT && kind != FACT_NUMBER))
         return NAN;
     return kind == FACT_COUNT ? (double)v->count : v->number;
+}
+
+const char *facts_text(const struct facts *f, enum fact_id id)
+{
+    return f->of[id].known ? f->of[id].text : "";
 }
 
 /* ---- several to one ---- */
@@ -201,13 +211,6 @@ void facts_merge(struct facts *into, const struct facts *from)
 
 /* ---- documents ---- */
 
-static const char *statistic_name(unsigned i)
-{
-    static const char *const first[] = {"count", "mean", "min"};
-
-    return i < 3 ? first[i] : i + 1 < FACT_STATISTICS ? hist_percentiles[i - 3].name : "max";
-}
-
 static void write_counts(struct jsonout *j, const char *name, const struct fact_value *v)
 {
     jsonout_object(j, name);
@@ -245,35 +248,37 @@ static void write_hist(struct jsonout *j, const char *name, const struct hist *h
 
 static void write_value(struct jsonout *j, const struct fact *fact, const struct fact_value *v)
 {
+    const char *dot = strrchr(fact->member, '.'), *name = dot ? dot + 1 : fact->member;
+
     if (!v->known && fact->kind != FACT_COUNTS) {
-        jsonout_null(j, fact->member);
+        jsonout_null(j, name);
         return;
     }
     switch (fact->kind) {
     case FACT_COUNT:
-        jsonout_u64(j, fact->member, v->count);
+        jsonout_u64(j, name, v->count);
         break;
     case FACT_NUMBER:
-        jsonout_f64(j, fact->member, v->number);
+        jsonout_f64(j, name, v->number);
         break;
     case FACT_TEXT:
-        jsonout_text_value(j, fact->member, v->text);
+        jsonout_text_value(j, name, v->text);
         break;
     case FACT_YES:
-        jsonout_bool(j, fact->member, v->yes);
+        jsonout_bool(j, name, v->yes);
         break;
     case FACT_TIMES:
-        jsonout_object(j, fact->member);
-        jsonout_u64(j, statistic_name(0), (uint64_t)v->statistic[0]);
-        for (unsigned i = 1; i < FACT_STATISTICS; i++)
-            jsonout_f64(j, statistic_name(i), v->statistic[i]);
+        jsonout_object(j, name);
+        jsonout_u64(j, hist_statistic_name(0), (uint64_t)v->statistic[0]);
+        for (unsigned i = 1; i < HIST_STATISTICS; i++)
+            jsonout_f64(j, hist_statistic_name(i), v->statistic[i]);
         jsonout_end(j);
         break;
     case FACT_HIST:
-        write_hist(j, fact->member, v->hist);
+        write_hist(j, name, v->hist);
         break;
     case FACT_COUNTS:
-        write_counts(j, fact->member, v);
+        write_counts(j, name, v);
         break;
     }
 }
@@ -328,16 +333,16 @@ void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope
     write_scope(j, f, scope, fact_scope_path(scope));
 }
 
-static void read_counts(struct fact_value *to, const struct jsonin_v *v)
+static void read_counts(struct facts *f, enum fact_id id, const struct jsonin_v *v)
 {
+    struct fact_value *to = &f->of[id];
     const char *name;
+    uint64_t count;
 
     to->known = jsonin_members(v) > 0;
-    for (size_t i = 0; i < FACT_COUNTS_MAX && jsonin_member(v, i, &name); i++) {
-        unsigned n = to->counts.n;
-        snprintf(to->counts.of[n].name, sizeof(to->counts.of[n].name), "%s", name);
-        to->counts.n += jsonin_u64(jsonin_member(v, i, &name), &to->counts.of[n].count) == 0;
-    }
+    for (size_t i = 0; i < FACT_COUNTS_MAX && jsonin_member(v, i, &name); i++)
+        if (jsonin_u64(jsonin_member(v, i, &name), &count) == 0)
+            facts_put_counted(f, id, name, count);
 }
 
 static void read_hist(struct facts *f, struct fact_value *to, const struct jsonin_v *v)
@@ -356,22 +361,22 @@ static void read_hist(struct facts *f, struct fact_value *to, const struct jsoni
     f->failed |= !to->known;
 }
 
-static void read_value(struct facts *f, const struct fact *fact, const struct jsonin_v *v)
+void facts_read_value(struct facts *f, enum fact_id id, const struct jsonin_v *v)
 {
-    struct fact_value *to = value_of(f, fact->id, false);
+    struct fact_value *to = value_of(f, id, false);
     const char *text = jsonin_text(v, NULL);
     double number;
 
-    switch (fact->kind) {
+    switch (fact_of(id)->kind) {
     case FACT_COUNT:
         to->known = jsonin_u64(v, &to->count) == 0;
         break;
     case FACT_NUMBER:
         if (jsonin_f64(v, &number) == 0)
-            facts_put_number(f, fact->id, number);
+            facts_put_number(f, id, number);
         break;
     case FACT_TEXT:
-        facts_put_text(f, fact->id, text);
+        facts_put_text(f, id, text);
         err_make_harmless(to->text);
         break;
     case FACT_YES:
@@ -379,14 +384,14 @@ static void read_value(struct facts *f, const struct fact *fact, const struct js
         break;
     case FACT_TIMES:
         to->known = v != NULL;
-        for (unsigned i = 0; i < FACT_STATISTICS; i++)
-            to->known &= jsonin_f64(jsonin_get(v, statistic_name(i)), &to->statistic[i]) == 0;
+        for (unsigned i = 0; i < HIST_STATISTICS; i++)
+            to->known &= jsonin_f64(jsonin_get(v, hist_statistic_name(i)), &to->statistic[i]) == 0;
         break;
     case FACT_HIST:
         read_hist(f, to, v);
         break;
     case FACT_COUNTS:
-        read_counts(to, v);
+        read_counts(f, id, v);
         break;
     }
 }
@@ -400,12 +405,12 @@ static void read_scope(struct facts *f, const struct jsonin_v *document, enum fa
         return;
     for (unsigned i = 0; from && i < FACTS; i++)
         if (fact_of(i)->scope == scope)
-            read_value(f, fact_of(i), jsonin_get(from, fact_of(i)->member));
+            facts_read_value(f, i, jsonin_get(from, fact_of(i)->member));
 }
 
 void facts_read(struct facts *f, const struct jsonin_v *summary)
 {
-    for (unsigned s = 0; s < FACTS_OF_STEP; s++)
+    for (unsigned s = FACTS_OF_KERNEL; s < FACTS_OF_STEP; s++)
         read_scope(f, summary, s);
 }
 

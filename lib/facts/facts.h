@@ -12,10 +12,7 @@
 
 enum {
     FACT_TEXT_CAP = 1152, /* of a text, with its NUL: 64 network interfaces; a longer one is cut */
-    FACT_STATISTICS = HIST_PERCENTILES + 4, /* count, mean, min, percentiles, max */
-    FACT_P50 = 3,
-    FACT_P99 = 6,
-    FACT_COUNTS_MAX = 24 /* of an object; more are left out */
+    FACT_COUNTS_MAX = 24  /* of an object; more are left out */
 };
 
 /* Plain values. Zero it: nothing is known, which is never 0. */
@@ -29,7 +26,7 @@ struct facts {
             double number; /* in the fact's unit */
             bool yes;
             char text[FACT_TEXT_CAP];
-            double statistic[FACT_STATISTICS]; /* in the fact's unit */
+            double statistic[HIST_STATISTICS]; /* in the fact's unit */
             struct hist *hist;                 /* owned: facts_release */
             struct fact_counts {
                 unsigned n;
@@ -52,10 +49,14 @@ void facts_put_yes(struct facts *f, enum fact_id id, int yes);
 void facts_put_times(struct facts *f, enum fact_id id, const struct hist *h, double unit);
 /* A copy of h; NULL: nothing was there to measure. */
 void facts_put_hist(struct facts *f, enum fact_id id, const struct hist *h);
+/* Adds a count of that name to a fact of kind FACT_COUNTS. */
+void facts_put_counted(struct facts *f, enum fact_id id, const char *name, uint64_t count);
 /* Frees the distributions. */
 void facts_release(struct facts *f);
 /* A count or a number; NAN: not known, or neither. */
 double facts_number(const struct facts *f, enum fact_id id);
+/* A text; "": not known. Lent by f. */
+const char *facts_text(const struct facts *f, enum fact_id id);
 
 /* The count of that name in a fact of kind FACT_COUNTS; 0: it is not known. */
 uint64_t facts_counted(const struct facts *f, enum fact_id id, const char *name);
@@ -66,11 +67,13 @@ void facts_merge(struct facts *into, const struct facts *from);
 /* Adds the object of a scope, with the scopes inside it, to the open object: every fact by its
  * name, null when it is not known. A scope that is not there is null. */
 void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope);
-/* The same of one fact. */
+/* The same of one fact, by the last part of its name: "digest". */
 void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id);
 /* Takes the scopes that f has not yet from a summary. A value of another kind is not known; a text
- * is made harmless (err.h). _step: takes FACTS_OF_STEP, which no summary has. */
+ * is made harmless (err.h). _step: takes FACTS_OF_STEP, which no summary has. _value: takes one
+ * fact from wherever it stands. */
 void facts_read(struct facts *f, const struct jsonin_v *summary);
+void facts_read_value(struct facts *f, enum fact_id id, const struct jsonin_v *v);
 void facts_read_step(struct facts *f, const struct jsonin_v *document);
 
 #endif

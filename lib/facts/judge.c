@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/units.h"
+
 #define MOST 10 /* times the figure: it is most of it, or nothing else is left */
 
 const struct judge_percentile judge_percentile[JUDGED] = {{500000, 50}, {950000, 95}, {990000, 99}};
@@ -58,25 +60,35 @@ bool judge_confirms(double measured, double model)
     return fabs(measured - model) <= JUDGE_CONFIRMS * model;
 }
 
-double judge_moved(const struct hist *as_was, const struct hist *without, unsigned *which)
+struct judge_move judge_moved(const struct hist *as_was, const struct hist *without)
 {
-    double most = 0;
+    struct judge_move m = {as_was, without, 0, judge_percentile};
 
-    *which = 0;
     if (hist_count(without) == 0)
-        return hist_count(as_was) > 0 ? INFINITY : 0;
-    for (unsigned i = 0; i < JUDGED; i++) {
-        if (!judge_enough(hist_count(as_was), judge_percentile[i].ppm))
-            continue;
-        double a = (double)hist_percentile(as_was, judge_percentile[i].ppm);
-        double b = (double)hist_percentile(without, judge_percentile[i].ppm);
+        m.share = hist_count(as_was) > 0 ? INFINITY : 0;
+    for (unsigned i = 0; i < JUDGED && hist_count(without) > 0; i++) {
+        const struct judge_percentile *p = &judge_percentile[i];
+        double a = (double)hist_percentile(as_was, p->ppm);
+        double b = (double)hist_percentile(without, p->ppm);
         double share = a > b ? (a - b) / (b > 1 ? b : 1) : 0;
-        if (share > most) {
-            most = share;
-            *which = i;
+        if (share > m.share && judge_enough(hist_count(as_was), p->ppm)) {
+            m.share = share;
+            m.of = p;
         }
     }
-    return most;
+    return m;
+}
+
+const char *judge_told(char buf[JUDGE_TOLD], const char *what, const char *place,
+                       const struct judge_move *m)
+{
+    char added[JUDGE_ADDED], a[32], b[32];
+
+    units_format_duration(a, sizeof(a), (double)hist_percentile(m->as_was, m->of->ppm));
+    units_format_duration(b, sizeof(b), (double)hist_percentile(m->without, m->of->ppm));
+    snprintf(buf, JUDGE_TOLD, "%s %s%sp%u (%s instead of %s)", judge_added(added, what, m->share),
+             place, place[0] ? " " : "", m->of->percent, a, b);
+    return buf;
 }
 
 /* The share of the values above a limit. */

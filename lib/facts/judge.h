@@ -40,6 +40,16 @@ enum validity_state validity_state_of(const char *word);
 /* Limits for other work on the machine, which may have lengthened times. */
 #define JUDGE_FOREIGN_SHARE 0.1     /* others' bytes on the devices, by ours: above it */
 #define JUDGE_DELAY_NS      1000000 /* waits for processors, holds of a quota: from here on */
+/* Rows that contradict themselves spoil a figure where they are more than one in so many. */
+#define JUDGE_ODD_ROWS 100
+/* A line that grows by more than this share of the offered load is overload; waits that grow by
+ * this share of the time that passes are those of a line that is not served. */
+#define JUDGE_GROWS   0.05
+#define JUDGE_BACKLOG 0.01
+/* One of several that takes so many times as long as the others for a byte is slow. */
+#define JUDGE_SLOW 1.5
+/* Two runs agree, and a mean is known, within this share. */
+#define JUDGE_AGREES 0.05
 
 /* The state of a figure that was lengthened by that share. */
 enum validity_state judge_longer(double share);
@@ -64,11 +74,22 @@ struct judge_percentile {
 };
 extern const struct judge_percentile judge_percentile[JUDGED];
 
-/* The percentile that differs most between times as they were and without what lengthened them:
- * returns by what share, *which of judge_percentile. One that has too few samples above it would be
- * another one in the next run anyway: it shows nothing. Without any times, all of them were moved:
- * INFINITY. */
-double judge_moved(const struct hist *as_was, const struct hist *without, unsigned *which);
+/* The percentile that differs most between times as they were and without what lengthened them. One
+ * that has too few samples above it would be another one in the next run anyway: it shows nothing.
+ * Without any times, all of them were moved: by INFINITY. */
+struct judge_move {
+    const struct hist *as_was, *without;
+    double share; /* by which it was lengthened */
+    const struct judge_percentile *of;
+};
+struct judge_move judge_moved(const struct hist *as_was, const struct hist *without);
+/* "client delay adds 12 % to Tier-2 Read p95 (2.1 ms instead of 1.9 ms)", without a place where
+ * that is "". Returns buf. */
+enum {
+    JUDGE_TOLD = 400
+};
+const char *judge_told(char buf[JUDGE_TOLD], const char *what, const char *place,
+                       const struct judge_move *m);
 /* Do more of some lie above the percentile of others than chance explains (one-sided 99 %, by the
  * normal approximation of two proportions)? False where either is empty. */
 bool judge_slower(const struct hist *some, const struct hist *others, uint32_t ppm);

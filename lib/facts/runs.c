@@ -28,6 +28,14 @@ size_t runs_hosts(const void *ctx, size_t n, const char *(*host)(const void *ctx
     return hosts;
 }
 
+uint64_t runs_rows(const struct facts *f)
+{
+    uint64_t total = facts_counted(f, FACT_ROWS, "total");
+    uint64_t left_out = facts_counted(f, FACT_ROWS, "skipped");
+
+    return total - (left_out <= total ? left_out : 0);
+}
+
 int runs_merge(struct facts *all, const struct runs_one *run, unsigned n)
 {
     bool any = false, silent = false;
@@ -70,6 +78,17 @@ bool runs_next_state(struct runs_state *s, const struct runs_one *run, unsigned 
     return true;
 }
 
+void runs_put_state(struct jsonout *j, const struct runs_state *s)
+{
+    jsonout_object(j, NULL);
+    jsonout_text_value(j, "figures", s->figures);
+    jsonout_text_value(j, "tier", s->tier);
+    jsonout_text_value(j, "op", s->op);
+    jsonout_text_value(j, "state", s->word);
+    jsonout_text_value(j, "why", s->why);
+    jsonout_end(j);
+}
+
 enum validity_state runs_worst(const struct runs_one *run, unsigned n)
 {
     enum validity_state worst = VALIDITY_GOOD;
@@ -81,23 +100,29 @@ enum validity_state runs_worst(const struct runs_one *run, unsigned n)
     return worst;
 }
 
-static void put_named(struct jsonout *j, const char *key, const struct runs_one *run,
-                      const char *text)
-{
-    char name[RUNS_NAME], named[512];
+enum {
+    NAMED = 512
+};
 
-    snprintf(named, sizeof(named), "%s: %.360s", runs_name(name, run->rank, run->host),
-             text ? text : "");
-    jsonout_text_value(j, key, named);
+/* "rank 2 on node-c: text". Returns buf. */
+static const char *named(char buf[NAMED], const struct runs_one *run, const char *text)
+{
+    char name[RUNS_NAME];
+
+    snprintf(buf, NAMED, "%s: %.360s", runs_name(name, run->rank, run->host), text ? text : "");
+    return buf;
 }
 
 static void put_texts(struct jsonout *j, const char *key, const struct runs_one *run, unsigned n)
 {
+    char text[NAMED];
+
     jsonout_array(j, key);
     for (unsigned i = 0; i < n; i++) {
         const struct jsonin_v *list = jsonin_get(run[i].doc, key);
         for (size_t k = 0; k < jsonin_count(list); k++)
-            put_named(j, NULL, &run[i], jsonin_text(jsonin_at(list, k), NULL));
+            jsonout_text_value(j, NULL,
+                               named(text, &run[i], jsonin_text(jsonin_at(list, k), NULL)));
     }
     jsonout_end(j);
 }
@@ -106,6 +131,7 @@ void runs_validity(struct jsonout *j, const struct facts *all, const struct runs
                    unsigned n)
 {
     struct runs_state s = {0};
+    char why[NAMED];
 
     facts_write_one(j, all, FACT_VALID);
     put_texts(j, "why_invalid", run, n);
@@ -113,16 +139,8 @@ void runs_validity(struct jsonout *j, const struct facts *all, const struct runs
     while (runs_next_state(&s, run, n)) {
         if (s.state == VALIDITY_GOOD && s.run > 0) /* one of them says what was judged */
             continue;
-        jsonout_object(j, NULL);
-        jsonout_text_value(j, "figures", s.figures);
-        jsonout_text_value(j, "tier", s.tier);
-        jsonout_text_value(j, "op", s.op);
-        jsonout_text_value(j, "state", s.word);
-        if (s.state == VALIDITY_GOOD)
-            jsonout_text_value(j, "why", "");
-        else
-            put_named(j, "why", &run[s.run], s.why);
-        jsonout_end(j);
+        s.why = s.state == VALIDITY_GOOD ? "" : named(why, &run[s.run], s.why);
+        runs_put_state(j, &s);
     }
     jsonout_end(j);
     put_texts(j, "notes", run, n);

@@ -27,6 +27,9 @@ const char *runs_name(char buf[RUNS_NAME], int64_t rank, const char *host);
 /* How many hosts n runs are on. host: the name of one's. */
 size_t runs_hosts(const void *ctx, size_t n, const char *(*host)(const void *ctx, size_t i));
 
+/* Rows that a run counted in its result: none of those that were left out. */
+uint64_t runs_rows(const struct facts *f);
+
 /* Makes of *all what the table says of facts of several runs. Release it. -ENOMEM. */
 int runs_merge(struct facts *all, const struct runs_one *run, unsigned n);
 /* The states of figures, one after the other, of all runs. Zero it before the first. */
@@ -36,6 +39,8 @@ struct runs_state {
     const char *figures, *tier, *op, *word, *why; /* lent; NULL: not told */
     enum validity_state state;
 };
+/* Adds one of them as an object to the open array. */
+void runs_put_state(struct jsonout *j, const struct runs_state *s);
 bool runs_next_state(struct runs_state *s, const struct runs_one *run, unsigned n);
 /* The worst of them; a word that is no state counts as none. */
 enum validity_state runs_worst(const struct runs_one *run, unsigned n);

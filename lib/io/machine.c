@@ -80,4 +80,8 @@ void machine_facts(struct facts *f, const struct machine *before, const struct m
     facts_put_number(f, FACT_THROTTLED_S, throttled_ns < 0 ? NAN : (double)throttled_ns / 1e9);
     facts_put_number(f, FACT_LARGEST_GAP_US, gaps ? (double)gap_list_largest_ns(gaps) / 1e3 : NAN);
     facts_put_count(f, FACT_GAPS, gaps, gaps ? gap_list_count(gaps) : 0);
+    facts_put_count(f, FACT_OWN_READ_BYTES, before->io_known && after->io_known,
+                    after->read_bytes - before->read_bytes);
+    facts_put_count(f, FACT_OWN_WRITE_BYTES, before->io_known && after->io_known,
+                    after->write_bytes - before->write_bytes);
 }

@@ -220,6 +220,11 @@ void jsonout_f64_known(struct jsonout *j, const char *key, double v)
     jsonout_f64(j, key, v >= 0 ? v : NAN);
 }
 
+void jsonout_text_known(struct jsonout *j, const char *key, const char *text)
+{
+    jsonout_text_value(j, key, text && text[0] ? text : NULL);
+}
+
 void jsonout_fail(struct jsonout *j)
 {
     j->failed = true;
@@ -265,13 +270,9 @@ void jsonout_notes(struct jsonout *j, const char *key, const struct notes *notes
 
 void jsonout_hist_members(struct jsonout *j, const struct hist *h, double unit)
 {
-    jsonout_u64(j, "count", hist_count(h));
-    jsonout_f64(j, "mean", hist_mean(h) / unit);
-    jsonout_f64(j, "min", (double)hist_min(h) / unit);
-    for (size_t i = 0; i < HIST_PERCENTILES; i++)
-        jsonout_f64(j, hist_percentiles[i].name,
-                    (double)hist_percentile(h, hist_percentiles[i].ppm) / unit);
-    jsonout_f64(j, "max", (double)hist_max(h) / unit);
+    jsonout_u64(j, hist_statistic_name(HIST_COUNT), hist_count(h));
+    for (unsigned i = HIST_COUNT + 1; i < HIST_STATISTICS; i++)
+        jsonout_f64(j, hist_statistic_name(i), hist_statistic(h, i) / unit);
 }
 
 void jsonout_hist(struct jsonout *j, const char *key, const struct hist *h, double unit)
@@ -301,7 +302,7 @@ void jsonout_identity(struct jsonout *j, const char *program, int argc, char *co
     jsonout_end(j);
     jsonout_object(j, "host");
     jsonout_text_value(j, "name", uname(&u) == 0 ? u.nodename : NULL);
-    jsonout_text_value(j, "kernel", u.release[0] ? u.release : NULL);
+    jsonout_text_known(j, "kernel", u.release);
     if (cpus > 0)
         jsonout_i64(j, "cpus", cpus);
     else

@@ -258,6 +258,26 @@ static void squares_are_those_of_the_values(void **state)
     hist_free(h);
 }
 
+/* Each by its name, in the order in which all programs tell them. */
+static void statistics_have_names(void **state)
+{
+    static const char *const names[HIST_STATISTICS] = {"count", "mean", "min",  "p50",   "p90",
+                                                       "p95",   "p99",  "p999", "p9999", "max"};
+    struct hist *h = hist_create();
+
+    (void)state;
+    assert_non_null(h);
+    for (int64_t v = 1; v <= 100; v++) /* buckets of one value: exact */
+        assert_int_equal(hist_record(h, v), 0);
+    for (unsigned i = 0; i < HIST_STATISTICS; i++)
+        assert_string_equal(hist_statistic_name(i), names[i]);
+    assert_true(hist_statistic(h, HIST_COUNT) == 100 && hist_statistic(h, HIST_MEAN) == 50.5);
+    assert_true(hist_statistic(h, HIST_MIN) == 1 && hist_statistic(h, HIST_MAX) == 100);
+    assert_true(hist_statistic(h, HIST_P50) == 50 && hist_statistic(h, HIST_P95) == 95);
+    assert_true(hist_statistic(h, HIST_P99) == 99);
+    hist_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +288,7 @@ int main(void)
         cmocka_unit_test(large_counts_keep_exact_ranks),
         cmocka_unit_test(buckets_join_without_gaps),
         cmocka_unit_test(squares_are_those_of_the_values),
+        cmocka_unit_test(statistics_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,25 @@ static void doubles_are_the_shortest_that_read_back(void **state)
     expect_text(j, "{\"v\":[0.1,0.3333333333333333,0.30000000000000004,1e+300,5,-0.25,null,null]}");
 }
 
+static void what_is_not_known_is_null(void **state)
+{
+    (void)state;
+    struct jsonout *j = jsonout_create();
+
+    jsonout_array(j, "v");
+    jsonout_u64_if(j, NULL, false, 1);
+    jsonout_u64_if(j, NULL, true, 0);
+    jsonout_bool_if(j, NULL, false, true);
+    jsonout_bool_if(j, NULL, true, false);
+    jsonout_f64_known(j, NULL, -1);
+    jsonout_f64_known(j, NULL, 0);
+    jsonout_text_known(j, NULL, NULL);
+    jsonout_text_known(j, NULL, "");
+    jsonout_text_known(j, NULL, "t");
+    jsonout_end(j);
+    expect_text(j, "{\"v\":[null,0,null,false,null,0,null,null,\"t\"]}");
+}
+
 static void text_that_is_no_utf8_is_mended(void **state)
 {
     (void)state;
@@ -275,6 +294,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nesting_and_every_type),
         cmocka_unit_test(doubles_are_the_shortest_that_read_back),
+        cmocka_unit_test(what_is_not_known_is_null),
         cmocka_unit_test(text_that_is_no_utf8_is_mended),
         cmocka_unit_test(raw_json_is_checked),
         cmocka_unit_test(pretty_text_ends_with_a_newline),
