@@ -114,16 +114,6 @@ void sheet_number(struct sheet *s, const char *name, double v, enum figure_unit 
             .is_number = true, .name = name, .number = v, .ns = NAN, .unit = unit, .text = shown});
 }
 
-/* A time in ns, without the rounding of another unit. */
-static double ns_of(const struct hist *h, enum figure_statistic statistic)
-{
-    return statistic == FIGURE_MEAN  ? hist_mean(h)
-           : statistic == FIGURE_MIN ? (double)hist_min(h)
-           : statistic == FIGURE_MAX
-               ? (double)hist_max(h)
-               : (double)hist_percentile(h, hist_percentiles[statistic - FIGURE_P50].ppm);
-}
-
 void sheet_figure(struct sheet *s, const struct figure *f, struct figure_id id)
 {
     struct sheet_cell c = {.is_number = true, .id = id, .number = NAN, .ns = NAN};
@@ -136,7 +126,7 @@ void sheet_figure(struct sheet *s, const struct figure *f, struct figure_id id)
     } else if (f && f->form == FIGURE_FORM_DISTRIBUTION) {
         c.number = figure_statistic(f, id.statistic);
         if (c.unit == FIGURE_UNIT_S || c.unit == FIGURE_UNIT_MS || c.unit == FIGURE_UNIT_US)
-            c.ns = ns_of(f->hist, id.statistic);
+            c.ns = hist_statistic(f->hist, id.statistic - FIGURE_COUNT); /* unrounded */
         if (percentile < HIST_PERCENTILES) {
             const uint64_t n = hist_count(f->hist);
             const uint32_t ppm = hist_percentiles[percentile].ppm;
