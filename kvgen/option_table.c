@@ -3,8 +3,8 @@
 #include <stddef.h>
 
 #include "kvgen/meaning/block_size.h"
-#include "kvgen/option_marks.h"
-#include "kvgen/options.h"
+#include "kvgen/options/marks.h"
+#include "kvgen/options/options.h"
 #include "lib/opt/rows.h"
 #include "lib/opt/tables.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
+#include "lib/thread/thread.h"
 
 /* Targets on the file system of this one, itself included. */
 static unsigned sharers(const struct lane *l)

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
 #include "lib/data/data.h"
+#include "lib/thread/thread.h"
 
 #define STREAM_TICK_NS INT64_C(20000000) /* between two looks for a stop */
 #define STREAM_BATCH   16

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "kvreplay/autoscale.h"
+#include "kvreplay/autoscale/autoscale.h"
 #include "kvreplay/many/collect.h"
 #include "kvreplay/options.h"
 #include "kvreplay/replay.h"

@@ -11,7 +11,7 @@
 #include "kvreplay/backlog.h"
 #include "kvreplay/device/origin.h"
 #include "kvreplay/evidence.h"
-#include "kvreplay/populate.h"
+#include "kvreplay/prepare/populate.h"
 #include "kvreplay/progress_line.h"
 #include "kvreplay/sched/sched.h"
 #include "kvreplay/summary.h"

@@ -21,8 +21,8 @@
 #include "kvreplay/sched/cleaner.h"
 #include "kvreplay/sched/dispatch.h"
 #include "kvreplay/sched/idle.h"
-#include "kvreplay/sched/pace.h"
-#include "kvreplay/sched/threads.h"
+#include "kvreplay/wait/pace.h"
+#include "kvreplay/wait/threads.h"
 #include "lib/base/stop.h"
 #include "lib/io/gap_line.h"
 

@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/owner/card.h"
+#include "lib/thread/bell.h"
+#include "lib/thread/thread.h"
 
 #define RENEWALS 6 /* in a lease */
 

@@ -12,10 +12,10 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/layout/place.h"
 #include "lib/remote/remote.h"
 #include "lib/remote/resp_control.h"
 #include "lib/remote/sockets.h"
-#include "lib/tier/place.h"
 
 #if KVTRACE_RESP
 #include <hiredis/hiredis.h>

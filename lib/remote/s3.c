@@ -12,12 +12,12 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/layout/place.h"
 #include "lib/remote/remote.h"
 #include "lib/remote/s3_ask.h"
 #include "lib/remote/s3_control.h"
 #include "lib/remote/s3_xml.h"
 #include "lib/remote/sockets.h"
-#include "lib/tier/place.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>

@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/err.h"
 #include "lib/base/notes.h"
 #include "lib/data/data.h"
 #include "lib/io/disk_map.h"
 #include "lib/io/io.h"
 #include "lib/owner/lease.h"
+#include "lib/thread/bell.h"
 
 enum tier_verb {
     TIER_WRITE,
