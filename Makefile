@@ -43,7 +43,7 @@ MPI_FILES  := lib/ranks/ranks_mpi
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
 KVGEN_FOLDERS := kvgen kvgen/options kvgen/speed kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/answer kvgen/curve kvgen/format kvgen/record
-kvgen        := kvgen option_table workload rng run_source ingest convert output summary provenance
+kvgen        := kvgen setup option_table workload rng run_source ingest convert output summary provenance
 kvgen/options := options values print_config models
 kvgen/speed  := tier_model prefill_time gpu_profile
 kvgen/meaning := reading stamps block_size

@@ -32,85 +32,46 @@
 
 /* ---- marks ---- */
 
-enum option_mark {
-    MARK_WITH_PRINT_CONFIG,
-    MARK_NOT_LIST_MODELS,
-    MARK_WITH_MODELS,
-    MARK_KEPT_TIMES, /* what an existing trace keeps, unless it is replayed */
-    MARK_KEPT_OBJECTS,
-    MARK_KEPT_TIERS, /* what it keeps without --retier */
-    MARK_NAMED_USERS_ONLY,
-    MARK_NOT_BLOCKS_ALONE, /* not of blocks, unless an engine's cache has them */
-    MARK_IN_BLOCKS_ONLY,
-    MARK_TIMED,      /* a run that takes time: virtual, or of live events */
-    MARK_FILE_TIMES, /* what times of the input become */
-    MARK_POISSON_ONLY,
-    MARK_GAMMA_ONLY,
-    MARK_PERSONAS_ONLY, /* what the habits of people decide */
-    MARK_RAG_ONLY,
-    MARK_DECODES,
-    MARK_MLA_ONLY,
-    MARK_CURVE_ONLY,
-    MARK_WORTH_ONLY,
-    MARK_ANSWER_ONLY,
-    MARK_NOT_ANSWER, /* what --answer decides itself */
-    MARK_ENGINES_ONLY,
-    MARK_NOT_ENGINES,  /* what an engine that serves steps decides itself */
-    MARK_WATERFALLS,   /* what an engine's own cache decides itself */
-    MARK_SEVERAL_ONLY, /* more than one engine */
-    MARK_FILLS,        /* files that the engine's cache gives no bound */
-    MARK_FILTERS,      /* rows that are written, or that --limit counts */
-    MARK_WRITES,
-    MARK_COMPRESSES,
-    MARK_COMPRESSED_ONLY,
-    MARK_PLAIN_ONLY,
-    MARK_LOSSY_ONLY,
-    MARK_FRAMED_ONLY,
-    MARK_THREADED_ONLY,
-    MARK_OBJECT_STORES_ONLY,
-    MARK_SAI3_ONLY,
-    MARK_FIO_ONLY,
-    MARK_NOT_FIO,
-    MARK_NOT_COMPUTED, /* of ranks whose prefill has no time */
-};
-#define WITH_PRINT_CONFIG  (UINT64_C(1) << MARK_WITH_PRINT_CONFIG)
-#define NOT_LIST_MODELS    (UINT64_C(1) << MARK_NOT_LIST_MODELS)
-#define WITH_MODELS        (UINT64_C(1) << MARK_WITH_MODELS)
-#define KEPT_TIMES         (UINT64_C(1) << MARK_KEPT_TIMES)
-#define KEPT_OBJECTS       (UINT64_C(1) << MARK_KEPT_OBJECTS)
-#define KEPT_TIERS         (UINT64_C(1) << MARK_KEPT_TIERS)
-#define NAMED_USERS_ONLY   (UINT64_C(1) << MARK_NAMED_USERS_ONLY)
-#define NOT_BLOCKS_ALONE   (UINT64_C(1) << MARK_NOT_BLOCKS_ALONE)
-#define IN_BLOCKS_ONLY     (UINT64_C(1) << MARK_IN_BLOCKS_ONLY)
-#define TIMED              (UINT64_C(1) << MARK_TIMED)
-#define FILE_TIMES         (UINT64_C(1) << MARK_FILE_TIMES)
-#define POISSON_ONLY       (UINT64_C(1) << MARK_POISSON_ONLY)
-#define GAMMA_ONLY         (UINT64_C(1) << MARK_GAMMA_ONLY)
-#define PERSONAS_ONLY      (UINT64_C(1) << MARK_PERSONAS_ONLY)
-#define RAG_ONLY           (UINT64_C(1) << MARK_RAG_ONLY)
-#define DECODES            (UINT64_C(1) << MARK_DECODES)
-#define MLA_ONLY           (UINT64_C(1) << MARK_MLA_ONLY)
-#define CURVE_ONLY         (UINT64_C(1) << MARK_CURVE_ONLY)
-#define WORTH_ONLY         (UINT64_C(1) << MARK_WORTH_ONLY)
-#define ANSWER_ONLY        (UINT64_C(1) << MARK_ANSWER_ONLY)
-#define NOT_ANSWER         (UINT64_C(1) << MARK_NOT_ANSWER)
-#define ENGINES_ONLY       (UINT64_C(1) << MARK_ENGINES_ONLY)
-#define NOT_ENGINES        (UINT64_C(1) << MARK_NOT_ENGINES)
-#define WATERFALLS         (UINT64_C(1) << MARK_WATERFALLS)
-#define SEVERAL_ONLY       (UINT64_C(1) << MARK_SEVERAL_ONLY)
-#define FILLS              (UINT64_C(1) << MARK_FILLS)
-#define FILTERS            (UINT64_C(1) << MARK_FILTERS)
-#define WRITES             (UINT64_C(1) << MARK_WRITES)
-#define COMPRESSES         (UINT64_C(1) << MARK_COMPRESSES)
-#define COMPRESSED_ONLY    (UINT64_C(1) << MARK_COMPRESSED_ONLY)
-#define PLAIN_ONLY         (UINT64_C(1) << MARK_PLAIN_ONLY)
-#define LOSSY_ONLY         (UINT64_C(1) << MARK_LOSSY_ONLY)
-#define FRAMED_ONLY        (UINT64_C(1) << MARK_FRAMED_ONLY)
-#define THREADED_ONLY      (UINT64_C(1) << MARK_THREADED_ONLY)
-#define OBJECT_STORES_ONLY (UINT64_C(1) << MARK_OBJECT_STORES_ONLY)
-#define SAI3_ONLY          (UINT64_C(1) << MARK_SAI3_ONLY)
-#define FIO_ONLY           (UINT64_C(1) << MARK_FIO_ONLY)
-#define NOT_FIO            (UINT64_C(1) << MARK_NOT_FIO)
-#define NOT_COMPUTED       (UINT64_C(1) << MARK_NOT_COMPUTED)
+#define MARK(n) (UINT64_C(1) << (n))
+
+#define WITH_PRINT_CONFIG  MARK(0)
+#define NOT_LIST_MODELS    MARK(1)
+#define WITH_MODELS        MARK(2)
+#define KEPT_TIMES         MARK(3) /* what an existing trace keeps, unless it is replayed */
+#define KEPT_OBJECTS       MARK(4)
+#define KEPT_TIERS         MARK(5) /* what it keeps without --retier */
+#define NAMED_USERS_ONLY   MARK(6)
+#define NOT_BLOCKS_ALONE   MARK(7) /* not of blocks, unless an engine's cache has them */
+#define IN_BLOCKS_ONLY     MARK(8)
+#define TIMED              MARK(9)  /* a run that takes time: virtual, or of live events */
+#define FILE_TIMES         MARK(10) /* what times of the input become */
+#define POISSON_ONLY       MARK(11)
+#define GAMMA_ONLY         MARK(12)
+#define PERSONAS_ONLY      MARK(13) /* what the habits of people decide */
+#define RAG_ONLY           MARK(14)
+#define DECODES            MARK(15)
+#define MLA_ONLY           MARK(16)
+#define CURVE_ONLY         MARK(17)
+#define WORTH_ONLY         MARK(18)
+#define ANSWER_ONLY        MARK(19)
+#define NOT_ANSWER         MARK(20) /* what --answer decides itself */
+#define ENGINES_ONLY       MARK(21)
+#define NOT_ENGINES        MARK(22) /* what an engine that serves steps decides itself */
+#define WATERFALLS         MARK(23) /* what an engine's own cache decides itself */
+#define SEVERAL_ONLY       MARK(24) /* more than one engine */
+#define FILLS              MARK(25) /* files that the engine's cache gives no bound */
+#define FILTERS            MARK(26) /* rows that are written, or that --limit counts */
+#define WRITES             MARK(27)
+#define COMPRESSES         MARK(28)
+#define COMPRESSED_ONLY    MARK(29)
+#define PLAIN_ONLY         MARK(30)
+#define LOSSY_ONLY         MARK(31)
+#define FRAMED_ONLY        MARK(32)
+#define THREADED_ONLY      MARK(33)
+#define OBJECT_STORES_ONLY MARK(34)
+#define SAI3_ONLY          MARK(35)
+#define FIO_ONLY           MARK(36)
+#define NOT_FIO            MARK(37)
+#define NOT_COMPUTED       MARK(38) /* of ranks whose prefill has no time */
 
 #endif

@@ -36,9 +36,14 @@ static bool is_dash(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-static bool is_none(const struct options *o)
+const char *options_output(const struct options *o)
 {
-    return strcmp(o->output, "none") == 0;
+    return strcmp(o->output, "none") == 0 ? NULL : o->output;
+}
+
+bool options_is_foreign(const struct options *o)
+{
+    return o->format >= OPTIONS_SAI3;
 }
 
 bool options_write_zstd(const struct options *o)
@@ -228,7 +233,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
     bool arrivals = o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
     bool blocks = !users && !trace && !dataset && !arrivals, file = dataset || arrivals || blocks;
     bool whole = strcmp(o->granularity, "request") == 0;
-    bool none = is_none(o), foreign = o->format >= OPTIONS_SAI3;
+    bool none = !options_output(o), foreign = options_is_foreign(o);
     bool object_store = o->format == OPTIONS_SAI3 || o->format == OPTIONS_WARP;
 
     if (o->engine.kind && recording)
@@ -536,7 +541,7 @@ static int check_name(const struct options *o, struct err *e)
 {
     const char *want = NULL;
 
-    if (is_none(o) || (is_dash(o->output) && o->format != OPTIONS_FIO))
+    if (!options_output(o) || (is_dash(o->output) && o->format != OPTIONS_FIO))
         return 0;
     if (o->format == OPTIONS_SAI3 && !text_ends_with(o->output, o->zstd ? ".tsv.zst" : ".tsv") &&
         !text_ends_with(o->output, ".tsv.zst"))

@@ -200,6 +200,10 @@ bool options_is_live(const struct options *o);
 /* Whether the source is requests that have times and wait for none, but for turns of agents, which
  * an input of OPTIONS_MOONCAKE may hold. */
 bool options_has_times(const struct options *o);
+/* Where the trace goes; NULL: nowhere (-o none). */
+const char *options_output(const struct options *o);
+/* Whether the format is of another tool, and no trace. */
+bool options_is_foreign(const struct options *o);
 /* Returns whether the output is a zstd stream, or a trace in zstd frames. */
 bool options_write_zstd(const struct options *o);
 /* The behaviours that --compat asks for. */
