@@ -243,24 +243,15 @@ static int check_targets(struct options *o, struct err *e)
     return 0;
 }
 
-/* Refuses options that have no meaning in the modes that others choose. */
-static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+/* Refuses options that have no meaning in the modes that others choose: how rows run, and what is
+ * written. */
+static int check_run_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *results = options_results(o);
     size_t len = results ? strlen(results) : 0;
     bool compressed = o->zstd || (len >= 4 && strcmp(results + len - 4, ".zst") == 0);
     bool autoscale = o->autoscale != SEARCH_OFF;
     enum sched_timing timing = autoscale ? SCHED_SERVED : o->timing;
-    bool real_gpu = strcmp(o->gpu, "auto") != 0 && strcmp(o->gpu, "off") != 0;
-    bool other_tier_0 = o->has_target[TRACE_GPU], store = false, remote = false;
-
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        store |= o->has_target[i];
-        remote |= o->has_target[i] && o->target[i].scheme != URI_PATH;
-    }
-
-    for (size_t i = 0; i < o->tier_engine.count; i++)
-        other_tier_0 |= o->tier_engine.item[i][0] == '0';
     const struct opt_mode modes[] = {
         {.on = !autoscale,
          .refuses = OPTIONS_AUTOSCALE_ONLY,
@@ -290,6 +281,24 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = timing != SCHED_SERVED,
          .refuses = OPTIONS_SERVED_ONLY,
          .why = "applies only with --timing served"},
+    };
+    return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+}
+
+/* The same of targets and ranks. */
+static int check_target_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    bool real_gpu = strcmp(o->gpu, "auto") != 0 && strcmp(o->gpu, "off") != 0;
+    bool other_tier_0 = o->has_target[TRACE_GPU], store = false, remote = false;
+
+    for (unsigned i = 0; i < TRACE_TIERS; i++) {
+        store |= o->has_target[i];
+        remote |= o->has_target[i] && o->target[i].scheme != URI_PATH;
+    }
+
+    for (size_t i = 0; i < o->tier_engine.count; i++)
+        other_tier_0 |= o->tier_engine.item[i][0] == '0';
+    const struct opt_mode modes[] = {
         {.on = other_tier_0,
          .refuses = OPTIONS_SIMULATED_GPU_ONLY,
          .why = "does not apply when --tier-engine replaces tier 0"},
@@ -457,7 +466,9 @@ static int check_all(const struct opt_parser *p, struct options *o, const struct
     if (rc == 0)
         rc = check_targets(o, e);
     if (rc == 0)
-        rc = check_modes(o, p, e);
+        rc = check_run_modes(o, p, e);
+    if (rc == 0)
+        rc = check_target_modes(o, p, e);
     if (rc == 0 && o->autoscale != SEARCH_OFF)
         rc = check_autoscale(p, o, c, e);
     if (rc == 0)

@@ -222,20 +222,9 @@ static const char *why_not(uint32_t takes, uint32_t source)
                : "does not apply to this input, whose rows say how large their blocks are";
 }
 
-/* Refuses options that have no meaning for this source, or in a mode that another option chooses.
- */
-static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+/* A cache of an engine is asked for requests, not for what another one did. */
+static int check_cached_source(const struct options *o, bool recording, bool trace, struct err *e)
 {
-    bool recording = options_is_recording(o), redone = options_redoes(o);
-    bool users = o->source == OPTIONS_USERS, given = o->source == OPTIONS_TRACE || recording;
-    bool trace = given && !redone;
-    bool dataset = o->source == OPTIONS_SHAREGPT, agentic = o->source == OPTIONS_AGENTIC;
-    bool arrivals = o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
-    bool blocks = !users && !trace && !dataset && !arrivals, file = dataset || arrivals || blocks;
-    bool whole = strcmp(o->granularity, "request") == 0;
-    bool none = !options_output(o), foreign = options_is_foreign(o);
-    bool object_store = o->format == OPTIONS_SAI3 || o->format == OPTIONS_WARP;
-
     if (o->engine.kind && recording)
         return refuse(
             e, "--cache",
@@ -247,8 +236,14 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
             e, "--cache",
             "does not apply to an existing trace, unless --retier asks the cache for what "
             "the trace looked up");
+    return 0;
+}
 
-    const struct opt_mode first[] = {
+/* Modes that are looked at before the sources. trace: the rows are given. */
+static int check_first_modes(const struct options *o, bool trace, const struct opt_parser *p,
+                             struct err *e)
+{
+    const struct opt_mode modes[] = {
         {.on = o->print_config,
          .takes = WITH_PRINT_CONFIG,
          .why = "--print-config prints the defaults only"},
@@ -269,39 +264,14 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .refuses = KEPT_TIERS,
          .why = "does not apply to an existing trace, unless --retier runs it through other tiers"},
     };
+    return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+}
+
+static int check_output_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    bool none = !options_output(o), foreign = options_is_foreign(o);
+    bool object_store = o->format == OPTIONS_SAI3 || o->format == OPTIONS_WARP;
     const struct opt_mode modes[] = {
-        {.on = trace && !options_is_live(o),
-         .refuses = TIMED,
-         .why = "does not apply to an existing trace: nothing is generated"},
-        {.on = file && !dataset && !agentic && (!o->decode_only || o->engine.kind),
-         .refuses = NAMED_USERS_ONLY,
-         .why = "applies only to synthetic users, agentic sessions and datasets"},
-        {.on = blocks && !o->engine.kind,
-         .refuses = NOT_BLOCKS_ALONE,
-         .why = "needs an engine (--gpu-profile or --cache) where requests are made of blocks"},
-        {.on = (users || dataset || arrivals) && whole,
-         .refuses = IN_BLOCKS_ONLY,
-         .why = "applies only to blocks (--granularity block:N)"},
-        {.on = o->clients > 0,
-         .refuses = FILE_TIMES,
-         .why = "does not apply with --clients, whose requests come when others are answered"},
-        {.on = users && !source_users_at_rate(o->arrival),
-         .refuses = POISSON_ONLY,
-         .why = "needs --arrival poisson or gamma"},
-
-        {.on = o->arrival != SOURCE_USERS_GAMMA,
-         .refuses = GAMMA_ONLY,
-         .why = "applies only with --arrival gamma"},
-
-        {.on = mix_is_people(&o->mix),
-         .refuses = PERSONAS_ONLY,
-         .why = "does not apply with --population of people, whose habits decide it"},
-
-        {.on = !o->enable_rag, .refuses = RAG_ONLY, .why = "needs --enable-rag"},
-        {.on = o->prefill_only,
-         .refuses = DECODES,
-         .why = "does not apply with --prefill-only, which has no decode reads"},
-
         {.on = none, .refuses = COMPRESSES, .why = "no trace is written (-o none)"},
         {.on = none && !o->lint, .refuses = WRITES, .why = "no trace is written (-o none)"},
         {.on = none && !o->lint && o->limit == 0,
@@ -335,6 +305,13 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
         {.on = none || o->format != OPTIONS_KVTRACE || options_write_zstd(o),
          .refuses = PLAIN_ONLY,
          .why = "applies only to an uncompressed trace in --format kvtrace"},
+    };
+    return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+}
+
+static int check_engine_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    const struct opt_mode modes[] = {
         {.on = o->answer,
          .refuses = NOT_ANSWER,
          .why = "does not apply with --answer, which decides that itself"},
@@ -366,10 +343,64 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
          .why = "needs a --storage-capacity with a limit, such as 500GiB or auto:PATH"},
         {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
-    int rc = opt_check_modes(p, first, sizeof(first) / sizeof(first[0]), e);
+    return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+}
+
+/* Refuses options that have no meaning for this source, or in a mode that another option chooses.
+ */
+static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+{
+    bool recording = options_is_recording(o), redone = options_redoes(o);
+    bool users = o->source == OPTIONS_USERS, given = o->source == OPTIONS_TRACE || recording;
+    bool trace = given && !redone;
+    bool dataset = o->source == OPTIONS_SHAREGPT, agentic = o->source == OPTIONS_AGENTIC;
+    bool arrivals = o->source == OPTIONS_BURST || o->source == OPTIONS_AZURE;
+    bool blocks = !users && !trace && !dataset && !arrivals, file = dataset || arrivals || blocks;
+    bool whole = strcmp(o->granularity, "request") == 0;
+
+    const struct opt_mode modes[] = {
+        {.on = trace && !options_is_live(o),
+         .refuses = TIMED,
+         .why = "does not apply to an existing trace: nothing is generated"},
+        {.on = file && !dataset && !agentic && (!o->decode_only || o->engine.kind),
+         .refuses = NAMED_USERS_ONLY,
+         .why = "applies only to synthetic users, agentic sessions and datasets"},
+        {.on = blocks && !o->engine.kind,
+         .refuses = NOT_BLOCKS_ALONE,
+         .why = "needs an engine (--gpu-profile or --cache) where requests are made of blocks"},
+        {.on = (users || dataset || arrivals) && whole,
+         .refuses = IN_BLOCKS_ONLY,
+         .why = "applies only to blocks (--granularity block:N)"},
+        {.on = o->clients > 0,
+         .refuses = FILE_TIMES,
+         .why = "does not apply with --clients, whose requests come when others are answered"},
+        {.on = users && !source_users_at_rate(o->arrival),
+         .refuses = POISSON_ONLY,
+         .why = "needs --arrival poisson or gamma"},
+
+        {.on = o->arrival != SOURCE_USERS_GAMMA,
+         .refuses = GAMMA_ONLY,
+         .why = "applies only with --arrival gamma"},
+
+        {.on = mix_is_people(&o->mix),
+         .refuses = PERSONAS_ONLY,
+         .why = "does not apply with --population of people, whose habits decide it"},
+
+        {.on = !o->enable_rag, .refuses = RAG_ONLY, .why = "needs --enable-rag"},
+        {.on = o->prefill_only,
+         .refuses = DECODES,
+         .why = "does not apply with --prefill-only, which has no decode reads"},
+    };
+    int rc = check_cached_source(o, recording, trace, e);
+    if (rc == 0)
+        rc = check_first_modes(o, trace, p, e);
     if (rc == 0)
         rc = opt_check_sources(p, redone ? FROM_REDONE : UINT32_C(1) << o->source, why_not, e);
-    return rc < 0 ? rc : opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+    if (rc == 0)
+        rc = opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+    if (rc == 0)
+        rc = check_output_modes(o, p, e);
+    return rc < 0 ? rc : check_engine_modes(o, p, e);
 }
 
 int options_check_model(const struct opt_parser *p, const struct model *m, struct err *e)

@@ -1,6 +1,5 @@
-/* Between the options and the scheduler: chooses an engine for each tier, gives each its room, and
- * opens them. Opening goes target first, then engines; closing goes the other way. What lies under
- * Tier-2 is storage.c's. */
+/* Behind choose.c and sizes.c: opens the engines of the tiers, target first, then engines, and
+ * closes them the other way. What lies under Tier-2 is storage.c's. */
 #include "kvreplay/prepare/tiers.h"
 
 #include <errno.h>
@@ -13,407 +12,14 @@
 #include "lib/base/units.h"
 #include "lib/data/data.h"
 #include "lib/drive/drive_model.h"
-#include "lib/io/process_limits.h"
-#include "lib/json/jsonin.h"
 #include "lib/thread/thread.h"
 #include "lib/tier/spread.h"
 
-#define TIERS_NO_LIMIT (UINT64_MAX / 4)
 /* A list of kept objects is as old as this when a run is killed; a remote one as its marker. */
 #define LIST_FLUSH_NS        (UNITS_NS_PER_S / 2)
 #define REMOTE_LIST_FLUSH_NS (10 * UNITS_NS_PER_S)
-enum {
-    TIERS_GPU_NUMBER_MAX = 1023,
-    TIERS_SPARE_OBJECTS = 1024,
-    TIERS_AHEAD = 64,
-    TIERS_BLOCKS_SHARE = 64
-};
-
-/* ---- engines: --tier-engine ---- */
-
-static int engine_error(struct err *e, const char *text, const char *why)
-{
-    return err_set(e, -EINVAL, ERR_INPUT, "--tier-engine", "%s: %s", text, why);
-}
-
-/* Takes one of "bw=2GB/s", "lat=100us", "servers=8" and "stall=1s+500ms". NULL, or what it has to
- * be. */
-static const char *sim_parameter(struct tier_sim_opts *sim, char *part)
-{
-    char *value = strchr(part, '=');
-    uint64_t n;
-
-    if (value)
-        *value++ = '\0';
-    if (value && strcmp(part, "bw") == 0)
-        return units_parse_bandwidth(value, &sim->bytes_per_s) == 0 && sim->bytes_per_s > 0
-                   ? NULL
-                   : "bw= takes a rate with its unit, above zero: bw=2GB/s";
-    if (value && strcmp(part, "lat") == 0)
-        return units_parse_duration(value, &sim->latency_ns) == 0 ? NULL
-                                                                  : "lat= takes a time: lat=100us";
-    if (value && strcmp(part, "servers") == 0) {
-        if (units_parse_u64(value, &n) < 0 || n < 1 || n > TIER_SIM_SERVERS_MAX)
-            return "servers= takes a number from 1 to 256";
-        sim->servers = (unsigned)n;
-        return NULL;
-    }
-    if (value && strcmp(part, "stall") == 0) {
-        char *plus = strchr(value, '+');
-        if (plus)
-            *plus = '\0';
-        return plus && units_parse_duration(value, &sim->stall_at_ns) == 0 &&
-                       units_parse_duration(plus + 1, &sim->stall_ns) == 0
-                   ? NULL
-                   : "stall= takes two times: stall=1s+500ms begins after 1 s and lasts 500 ms";
-    }
-    return "expected bw=RATE, lat=TIME, servers=N (1 to 256) and stall=AT+TIME, or model=FILE.json "
-           "alone, behind sim:";
-}
-
-/* "N=sim:bw=2GB/s,lat=100us", "N=sim:model=FILE", "N=sim", "N=null", "N=mem", "N=mem:threads=4". */
-static int engine_parse(struct tiers *t, const char *text, struct err *e)
-{
-    int tier = selection_parse_tier(text);
-    char buf[128], *save = NULL;
-
-    if (tier < 0)
-        return engine_error(e, text, "expected 0=, 1= or 2= and an engine");
-    struct tiers_choice *c = &t->choice[tier];
-    const char *engine = text + 2;
-    drive_model_free(c->drive);
-    *c = (struct tiers_choice){.sim.label = "simulated"};
-    if (strcmp(engine, "null") == 0) {
-        c->kind = TIERS_NULL;
-        return 0;
-    }
-    if (strcmp(engine, "mem") == 0 || strncmp(engine, "mem:threads=", 12) == 0) {
-        uint64_t threads = 0;
-        if (engine[3] && (units_parse_u64(engine + 12, &threads) < 0 || threads < 1 ||
-                          threads > TIER_HOST_THREADS_MAX))
-            return engine_error(e, text, "expected threads=N (1 to 16) behind mem:");
-        c->kind = TIERS_HOST;
-        c->threads = (unsigned)threads;
-        return 0;
-    }
-    if (strcmp(engine, "sim") != 0 && strncmp(engine, "sim:", 4) != 0)
-        return engine_error(e, text, "expected sim, null or mem");
-    c->kind = TIERS_SIM;
-    const char *parameters = engine[3] ? engine + 4 : "";
-    if (strncmp(parameters, "model=", 6) == 0)
-        return drive_model_load(&c->drive, parameters + 6, e);
-    if (snprintf(buf, sizeof(buf), "%s", parameters) >= (int)sizeof(buf))
-        return engine_error(e, text, "too long");
-    for (char *part = strtok_r(buf, ",", &save); part; part = strtok_r(NULL, ",", &save)) {
-        const char *fault = sim_parameter(&c->sim, part);
-        if (fault)
-            return engine_error(e, text, fault);
-    }
-    return 0;
-}
-
-/* ---- engines: --gpu ---- */
-
-/* The choices of --gpu. */
-enum gpu_wish {
-    GPU_AUTO,
-    GPU_OFF,
-    GPU_REQUIRE,
-    GPU_ALL,
-    GPU_NAMED /* by numbers */
-};
-static const char *const gpu_words[GPU_NAMED] = {"auto", "off", "require", "all"};
-
-static int gpu_error(struct err *e, const char *text, const char *why)
-{
-    return err_set(e, -EINVAL, ERR_INPUT, "--gpu", "%s: %s", text, why);
-}
-
-/* "0,1,3" */
-static int gpu_numbers(struct tiers_choice *c, const char *text, struct err *e)
-{
-    for (const char *at = text, *end;; at = end + 1) {
-        uint64_t number;
-        end = strchrnul(at, ',');
-        if (units_parse_digits(at, (size_t)(end - at), &number) < 0 ||
-            number > TIERS_GPU_NUMBER_MAX)
-            return gpu_error(
-                e, text, "expected device numbers with commas between, all, auto, off or require");
-        for (unsigned i = 0; i < c->gpus; i++) {
-            if (c->gpu[i] == (int)number)
-                return gpu_error(e, text, "names a GPU twice");
-        }
-        if (c->gpus == TIER_GPU_MAX)
-            return gpu_error(e, text, "more than 16 GPUs");
-        c->gpu[c->gpus++] = (int)number;
-        if (!*end)
-            return 0;
-    }
-}
-
-/* Tier-0: GPUs, or else a simulated one. A GPU that was asked for must be there, whether the trace
- * has rows for it or not. */
-static int choose_gpu(struct tiers *t, bool rows, struct err *e)
-{
-    const struct tiers_opts *o = &t->o;
-    struct tiers_choice *c = &t->choice[TRACE_GPU];
-    unsigned wish = GPU_AUTO;
-    char why[200] = "--gpu off";
-
-    while (wish < GPU_NAMED && strcmp(o->gpu, gpu_words[wish]) != 0)
-        wish++;
-    bool asked = wish != GPU_AUTO && wish != GPU_OFF, all = wish == GPU_ALL;
-    if (wish == GPU_NAMED) {
-        int rc = gpu_numbers(c, o->gpu, e);
-        if (rc < 0)
-            return rc;
-    }
-    if (c->kind != TIERS_NONE && asked)
-        return gpu_error(e, o->gpu, "has no meaning with another engine under tier 0");
-    if (c->kind != TIERS_NONE || (!asked && !rows))
-        return 0;
-    int count = wish == GPU_OFF ? 0 : tier_gpu_count(why, sizeof(why));
-    if (count <= 0 && !asked) {
-        c->kind = TIERS_SIM;
-        c->sim = (struct tier_sim_opts){.bytes_per_s = o->sim_gpu_bytes_per_s,
-                                        .latency_ns = o->sim_gpu_latency_ns,
-                                        .label = "simulated GPU"};
-        snprintf(c->instead, sizeof(c->instead), "no GPU used: %s", why);
-        return 0;
-    }
-    if (all && count > TIER_GPU_MAX)
-        return gpu_error(e, o->gpu, "more than 16 GPUs: name the ones to use");
-    if (wish != GPU_NAMED) { /* all of them, or the first */
-        c->gpus = all && count > 1 ? (unsigned)count : 1;
-        for (unsigned i = 0; i < c->gpus; i++)
-            c->gpu[i] = (int)i;
-    }
-    for (unsigned i = 0; i < c->gpus; i++) {
-        if (c->gpu[i] >= count)
-            return err_set(e, -ENODEV, ERR_TARGET, "--gpu", "%s: no such GPU (%d seen%s%s)", o->gpu,
-                           count, count ? "" : "; ", count ? "" : why);
-    }
-    c->kind = TIERS_GPU;
-    return 0;
-}
-
-int tiers_parse(struct tiers *t, const struct opt_list *engines, struct err *e)
-{
-    int rc = 0;
-
-    for (size_t i = 0; i < engines->count && rc == 0; i++)
-        rc = engine_parse(t, engines->item[i], e);
-    return rc;
-}
-
-int tiers_choose(struct tiers *t, struct err *e)
-{
-    const struct tiers_opts *o = &t->o;
-    const struct survey *s = t->surveyed;
-    int rc;
-
-    if (o->targets.count && t->choice[TRACE_STORAGE].kind != TIERS_NONE)
-        return err_set(e, -EINVAL, ERR_INPUT, "--target",
-                       "does not apply when --tier-engine replaces tier 2");
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        if (!o->remote[i])
-            continue;
-        if (t->choice[i].kind != TIERS_NONE || (i == TRACE_GPU && strcmp(o->gpu, "auto") != 0))
-            return err_set(e, -EINVAL, ERR_INPUT, "--target",
-                           "does not apply when another engine replaces tier %u", i);
-        t->choice[i].kind = TIERS_REMOTE;
-    }
-    rc = o->null ? 0 : choose_gpu(t, !s || s->tier_rows[TRACE_GPU] > 0, e);
-    if (rc < 0)
-        return rc;
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        enum tiers_kind *kind = &t->choice[i].kind;
-        if (o->null)
-            *kind = TIERS_NULL;
-        else if (*kind == TIERS_NONE && i == TRACE_CPU)
-            *kind = TIERS_HOST;
-        else if (*kind == TIERS_NONE && o->targets.count)
-            *kind = TIERS_STORAGE;
-        /* The others may have rows for a shared store. */
-        bool shared = o->storage.shared &&
-                      (*kind == TIERS_REMOTE || (i == TRACE_STORAGE && *kind == TIERS_STORAGE));
-        if (s && s->tier_rows[i] == 0 && !shared) {
-            for (unsigned k = 0; i == TRACE_STORAGE && k < o->targets.count; k++)
-                if ((rc = storage_check_unused(o->targets.path[k], e)) < 0)
-                    return rc;
-            *kind = TIERS_NONE;
-        } else if (s && *kind == TIERS_NONE) {
-            return err_set(
-                e, -EINVAL, ERR_INPUT, "--target",
-                "the trace has Tier-2 rows: a directory, file or device for them is needed");
-        }
-    }
-    return 0;
-}
 
 /* ---- room ---- */
-
-/* Capacity of the tier that the trace was made for; 0: not known. */
-static uint64_t provenance_capacity(const char *provenance, unsigned tier)
-{
-    struct jsonin *doc = NULL;
-    uint64_t bytes = 0;
-
-    if (!provenance || jsonin_parse(&doc, provenance, strlen(provenance), "", NULL) < 0)
-        return 0;
-    const struct jsonin_v *tiers = jsonin_get(jsonin_root(doc), "tiers");
-    for (size_t i = 0; i < jsonin_count(tiers); i++) {
-        const struct jsonin_v *v = jsonin_at(tiers, i);
-        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
-        if (name && strcmp(name, trace_tier_text((enum trace_tier)tier)) == 0)
-            jsonin_u64(jsonin_get(v, "capacity_bytes"), &bytes);
-    }
-    jsonin_free(doc);
-    return bytes;
-}
-
-static int too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, const char *of)
-{
-    char need[32], room[32];
-    const char *way = tier == TRACE_STORAGE
-                          ? "kvgen --storage-capacity makes a trace that needs less"
-                          : "--overflow wrap uses the space of memory again";
-    return err_set(e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
-                   "the trace needs %s (%llu bytes) at its peak, and %s has %s "
-                   "(--tier-map runs its rows elsewhere, %s)",
-                   units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
-                   of, units_format_bytes(room, sizeof(room), (double)has), way);
-}
-
-/* Memory that was not asked for: half of what is free, at most. */
-static int too_much(struct err *e, unsigned tier, uint64_t peak, uint64_t limit)
-{
-    char need[32], room[32];
-
-    return err_set(e, -ENOSPC, ERR_TARGET, trace_tier_text((enum trace_tier)tier),
-                   "the trace needs %s (%llu bytes) at its peak, and only %s (half of the free "
-                   "memory) may be used unless --cpu-mem asks for more (--tier-map runs its rows "
-                   "elsewhere, --overflow wrap uses the space of memory again)",
-                   units_format_bytes(need, sizeof(need), (double)peak), (unsigned long long)peak,
-                   units_format_bytes(room, sizeof(room), (double)limit));
-}
-
-/* Capacity of a memory or GPU tier that was not asked for. known: what the trace says of itself. */
-static int size_memory(struct tiers *t, unsigned i, uint64_t known, struct err *e)
-{
-    const struct survey *s = t->surveyed;
-    bool host = t->choice[i].kind == TIERS_HOST;
-    uint64_t limit = host ? memory_available() / 2 : 8 * UNITS_GIB;
-    uint64_t peak = s ? s->room[i].peak : 0;
-
-    if (host && peak > limit && !t->wrap[i])
-        return too_much(e, i, peak, limit);
-    t->room[i].capacity = known >= peak && known > 0 ? known : s ? peak : limit;
-    if (host && t->room[i].capacity > limit)
-        t->room[i].capacity = limit;
-    return 0;
-}
-
-/* The most that a replay of the surveyed trace can use of a tier: the peak, where room is taken in
- * the order of the trace. Requests in another order may need more: at most all objects that the
- * trace ever stores, and in practice an eighth and what is in flight. A GPU has its memory for
- * itself, and room ahead of the peak keeps its copies overlapped. */
-static uint64_t most_useful(const struct tiers *t, unsigned i)
-{
-    const struct survey *s = t->surveyed;
-    const struct room *need = &s->room[i];
-    uint64_t ahead = t->o.inflight < TIERS_AHEAD ? t->o.inflight : TIERS_AHEAD;
-    uint64_t useful = need->peak + need->peak / 8 + ahead * s->largest[i];
-
-    if (t->choice[i].kind != TIERS_HOST)
-        return useful;
-    if (!t->o.any_order)
-        return need->peak;
-    return useful < s->stored_bytes[i] ? useful : s->stored_bytes[i];
-}
-
-/* The arena of a memory or GPU tier, whose capacity is known. */
-static void size_arena(struct tiers *t, unsigned i)
-{
-    const struct survey *s = t->surveyed;
-    struct room *room = &t->room[i];
-
-    if (s) {
-        const struct room *need = &s->room[i];
-        uint64_t useful = most_useful(t, i);
-        if (useful < room->capacity)
-            room->capacity = useful;
-        room->max_objects = need->peak_objects + need->peak_objects / 8 + TIERS_SPARE_OBJECTS;
-        t->slack_objects[i] = room->max_objects;
-        t->exact[i] = true;
-    } else {
-        /* The number of objects is not known: counts blocks. A small share more makes up for
-         * objects that fill their last block in part. */
-        room->blocks = true;
-        if (!t->wrap[i])
-            room->capacity = DATA_PADDED(room->capacity + room->capacity / TIERS_BLOCKS_SHARE);
-    }
-    t->arena[i] = room->capacity;
-}
-
-static int size_one(struct tiers *t, unsigned i, uint64_t known, struct err *e)
-{
-    const struct survey *s = t->surveyed;
-    enum tiers_kind kind = t->choice[i].kind;
-    double gib = t->o.gib[i] * (kind == TIERS_GPU ? t->choice[i].gpus : 1);
-    uint64_t asked = (uint64_t)(gib * (double)UNITS_GIB), peak = s ? s->room[i].peak : 0;
-    uint64_t trusted = s && known >= peak ? known : 0;
-    bool memory = kind == TIERS_HOST || kind == TIERS_GPU;
-
-    t->room[i] = (struct room){.capacity = asked     ? asked
-                                           : trusted ? trusted
-                                                     : TIERS_NO_LIMIT,
-                               .max_objects = TIERS_NO_LIMIT,
-                               .open = i == TRACE_STORAGE && t->o.evicts};
-    t->exact[i] = asked > 0;
-    t->wrap[i] =
-        t->o.overflow == TIERS_OVERFLOW_WRAP && kind != TIERS_STORAGE && kind != TIERS_REMOTE;
-    if (asked && peak > asked && !t->wrap[i] && !t->room[i].open)
-        return too_small(e, i, peak, asked, "the tier as asked for");
-    if (memory && !asked) {
-        int rc = size_memory(t, i, known, e);
-        if (rc < 0)
-            return rc;
-    }
-    t->wrap[i] = t->wrap[i] && (!s || peak > t->room[i].capacity);
-    if (memory)
-        size_arena(t, i);
-    if (t->wrap[i]) { /* any amount fits in what the arena has */
-        char has[32], need[32] = "an amount not known beforehand";
-        if (s)
-            units_format_bytes(need, sizeof(need), (double)peak);
-        snprintf(t->choice[i].instead, sizeof(t->choice[i].instead),
-                 "space of %s used again for %s, contents not kept",
-                 units_format_bytes(has, sizeof(has), (double)t->room[i].capacity), need);
-        t->room[i].capacity = t->room[i].max_objects = TIERS_NO_LIMIT;
-        t->slack_objects[i] = 0;
-    }
-    if (kind == TIERS_HOST && t->arena[i] > memory_available()) {
-        char want[32], room[32];
-        return err_set(e, -ENOMEM, ERR_TARGET, trace_tier_text((enum trace_tier)i),
-                       "%s asked for, and %s of memory are available",
-                       units_format_bytes(want, sizeof(want), (double)t->arena[i]),
-                       units_format_bytes(room, sizeof(room), (double)memory_available()));
-    }
-    return 0;
-}
-
-int tiers_size(struct tiers *t, const char *provenance, struct err *e)
-{
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        if (t->choice[i].kind == TIERS_NONE)
-            continue;
-        int rc = size_one(t, i, provenance_capacity(provenance, i), e);
-        if (rc < 0)
-            return rc;
-    }
-    return 0;
-}
 
 /* The room of a target: its own where Tier-2 has several. */
 static struct room *room_of(struct tiers *t, unsigned target)
@@ -465,7 +71,7 @@ static int files_room(struct tiers *t, unsigned target, struct err *e)
         return 0;
     }
     if (all > bytes)
-        return too_small(e, TRACE_STORAGE, all, bytes, s->o.path);
+        return tiers_too_small(e, TRACE_STORAGE, all, bytes, s->o.path);
     if (others.bytes > bytes - all) {
         if (!t->kept[TRACE_STORAGE]) /* else much of it may be there */
             return err_set(
@@ -500,9 +106,9 @@ int tiers_storage_room(struct tiers *t, struct err *e)
             return rc;
         }
         if (need > room->capacity && !room->open)
-            return too_small(e, TRACE_STORAGE, need, room->capacity,
-                             t->storages > 1 ? t->storage[i].o.path
-                                             : "with what was kept beside it the tier");
+            return tiers_too_small(e, TRACE_STORAGE, need, room->capacity,
+                                   t->storages > 1 ? t->storage[i].o.path
+                                                   : "with what was kept beside it the tier");
         if (__builtin_add_overflow(sum, room->capacity, &sum))
             sum = TIERS_NO_LIMIT;
     }
@@ -764,8 +370,9 @@ static int open_remote(struct tiers *t, unsigned i, struct bell *bell, struct er
     if (rc < 0)
         return rc;
     uint64_t peak = t->surveyed ? t->surveyed->room[i].peak : 0;
-    return peak > facts.room_bytes ? too_small(e, i, peak, facts.room_bytes, o->remote[i]->text)
-                                   : 0;
+    return peak > facts.room_bytes
+               ? tiers_too_small(e, i, peak, facts.room_bytes, o->remote[i]->text)
+               : 0;
 }
 
 static int open_host(struct tiers *t, unsigned i, struct bell *bell, struct err *e)

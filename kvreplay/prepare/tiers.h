@@ -18,6 +18,8 @@
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 
+#define TIERS_NO_LIMIT (UINT64_MAX / 4) /* bytes of a room */
+
 /* In the order of the choices of --overflow. */
 enum tiers_overflow {
     TIERS_OVERFLOW_FAIL,
@@ -120,6 +122,9 @@ int tiers_choose(struct tiers *t, struct err *e);
  * needs. Storage is settled by tiers_storage_room. Class ERR_TARGET with the peak when a tier is
  * too small. */
 int tiers_size(struct tiers *t, const char *provenance, struct err *e);
+/* Says that the trace needs more in a tier at its peak than of (its name for messages) has.
+ * -ENOSPC. */
+int tiers_too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, const char *of);
 /* Opens target and engines, which ring bell and tell gaps. */
 int tiers_open(struct tiers *t, struct bell *bell, struct err *e);
 /* Checks the room on each storage target beside what was adopted there. Refuses one too small for

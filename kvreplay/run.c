@@ -1,6 +1,6 @@
 /* The sequence of a replay: open the trace, survey it, open the tiers, populate them, run, report,
  * close. Decides which failure becomes which exit status; the parts only return errors. */
-#include "kvreplay/replay.h"
+#include "kvreplay/run.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,21 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/backlog.h"
-#include "kvreplay/device/origin.h"
-#include "kvreplay/evidence.h"
-#include "kvreplay/prepare/populate.h"
-#include "kvreplay/progress_line.h"
-#include "kvreplay/sched/sched.h"
-#include "kvreplay/summary.h"
-#include "kvreplay/validity.h"
-#include "lib/base/hash.h"
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonin.h"
 #include "lib/opt/opt.h"
 #include "lib/opt/rows.h"
-#include "lib/ranks/claims.h"
 
 enum {
     WINDOW_ASAP = 8192,
@@ -35,174 +25,6 @@ enum {
     ENGINES_MOST = 4096,
     ENGINE_THREADS_MOST = 65536
 };
-
-struct replay {
-    const struct replay_input *in;
-    struct options *o;
-    struct selection select;
-    bool timed; /* rows have times to keep */
-    bool by_class;
-    size_t window; /* rows inside at most */
-    struct trace_reader *trace;
-    struct bell *bell;
-    struct progress *progress;
-    struct progress_line progress_line;
-    struct survey survey;
-    bool surveyed;
-    bool steps;                  /* the trace is of engines that serve steps */
-    struct threads_opts threads; /* theirs */
-    struct tiers tiers;
-    struct objects *objects;
-    struct populate populate;
-    struct trace_writer *writer; /* NULL: no result rows are wanted */
-    struct results *results;
-    struct counts counts;
-    struct ledger ledger;
-    struct sched_outcome outcome;
-    struct evidence evidence;
-    struct drive_times *drive_times; /* NULL: not asked for */
-    struct backlog backlog;
-    struct summary_start start;
-    struct hash128 trace_hash; /* of what the trace holds; see replay_hash_trace */
-    bool joined;               /* came to the start of all ranks */
-    int64_t listen_ns;         /* when to look next for what other ranks say */
-    uint64_t skipped;
-    int64_t started_wall_ns, cpu_ns, sync_ns;
-    uint64_t data_seed;
-    struct storage_list targets; /* the paths under Tier-2 */
-    struct target_part part[SPREAD_MAX];
-    struct claim_others others[SPREAD_MAX]; /* on the file system of each */
-    bool reader_stuck; /* its thread is left behind in a read of the trace, or its rows in a tier */
-    bool tiers_stuck;  /* operations were abandoned, and the tiers, or those of another rank of a
-                        * shared store, still work on them */
-};
-
-/* ---- other ranks ---- */
-
-/* rc and *e: of this rank's step. Returns what came of it on all ranks. */
-static int replay_agree(const struct replay *r, int rc, struct err *e)
-{
-    return r->in->rank ? ranks_agree(r->in->rank->ranks, rc, e) : rc;
-}
-
-/* Compares the settings that must not differ between ranks. */
-static int replay_check_ranks(const struct replay *r, struct err *e)
-{
-    const char *id = r->o->run_id;
-    struct ranks *ranks = r->in->rank ? r->in->rank->ranks : NULL;
-
-    if (!ranks)
-        return 0;
-    int rc = ranks_same(ranks, hash_128(id, strlen(id)), "version or options", e);
-    if (rc == 0 && !r->o->own_traces)
-        rc = ranks_same(ranks, r->trace_hash, "the trace", e);
-    return rc;
-}
-
-/* Tells the other ranks what this one needs of its file systems, and learns what they do. */
-static int replay_compare_claims(struct replay *r, struct err *e)
-{
-    const struct room *need = &r->survey.room[TRACE_STORAGE];
-    struct claim claim[SPREAD_MAX];
-
-    if (!r->in->rank)
-        return 0;
-    for (unsigned i = 0; i < r->targets.count; i++) {
-        const struct room *of = r->targets.count > 1 && r->surveyed ? &need->target[i] : need;
-        dev_t place = 0;
-        if (!r->o->shared_target)
-            (void)target_file_system(r->targets.path[i], &place); /* the opening tells why not */
-        claim[i] = (struct claim){.place = r->o->shared_target ? i : (uint64_t)place,
-                                  .bytes = of->peak + of->peak_objects * DATA_BLOCK};
-    }
-    return claims_compare(r->in->rank->ranks, r->o->shared_target, claim, r->targets.count,
-                          r->others, e);
-}
-
-/* Hashes the digest, when the survey has read all rows; else the size of the file and its ends. */
-static void replay_hash_trace(struct replay *r)
-{
-    enum {
-        END = 65536
-    };
-    const char *digest = trace_digest(r->trace);
-    struct {
-        off_t size;
-        char head[END], tail[END];
-    } * ends;
-
-    r->trace_hash = hash_128(digest, strlen(digest));
-    if (digest[0] || !(ends = calloc(1, sizeof(*ends))))
-        return;
-    FILE *f = fopen(r->in->trace, "re");
-    if (f && fread(ends->head, 1, END, f) == END && fseeko(f, -END, SEEK_END) == 0 &&
-        fread(ends->tail, 1, END, f) > 0)
-        ends->size = ftello(f);
-    if (f)
-        fclose(f);
-    r->trace_hash = hash_128(ends, sizeof(*ends));
-    free(ends);
-}
-
-/* All ranks wait here for each other, then start at one instant. stopping: this one cannot. */
-static int replay_start_with_others(struct replay *r, bool stopping, int64_t *zero_ns,
-                                    struct err *e)
-{
-    struct replay_rank *rank = r->in->rank;
-    int rc = stop_signal() ? -EINTR : stopping ? -ECANCELED : 0;
-
-    if (rc == -ECANCELED && !e->what[0]) /* else it says why */
-        err_set(e, rc, ERR_FAILED, "", "the run ended before its start");
-    r->joined = true;
-    rc = ranks_agree(rank->ranks, rc, e);
-    if (rc == 0)
-        rc = ranks_measure(rank->ranks, &rank->offset, e);
-    if (rc == 0)
-        rc = ranks_choose_start(rank->ranks, &rank->offset, zero_ns, e);
-    if (rc < 0)
-        return rc;
-    ranks_go_on(rank->ranks);
-    rank->started = true;
-    rank->started_ns = *zero_ns;
-    while (clock_now_ns() < *zero_ns && !stop_signal())
-        clock_sleep_until(*zero_ns, 0);
-    rank->late_ns = clock_now_ns() - *zero_ns;
-    return 0;
-}
-
-static void replay_tell_lost(struct replay *r, unsigned lost)
-{
-    struct ranks *ranks = r->in->rank->ranks;
-    const struct part *own = &r->o->part;
-    char silence[32];
-
-    units_format_duration(silence, sizeof(silence), (double)r->o->lost_after_ns);
-    progress_clear(r->progress);
-    if (own->rank == 0)
-        fprintf(stderr,
-                "kvreplay%s: rank %u on %s was not heard of for %s: the others go on without it\n",
-                ranks_suffix(), lost, ranks_host(ranks, lost), silence);
-    else
-        fprintf(
-            stderr,
-            "kvreplay%s: rank %u on %s: rank %u on %s was not heard of for %s: this rank goes on "
-            "alone\n",
-            ranks_suffix(), own->rank, own->host, lost, ranks_host(ranks, lost), silence);
-}
-
-/* Once a second: whether another rank has ended the run, and who is lost. */
-static void replay_listen(struct replay *r, struct sched *s, int64_t now)
-{
-    unsigned by, lost;
-
-    if (!r->in->rank || now < r->listen_ns)
-        return;
-    r->listen_ns = now + UNITS_NS_PER_S;
-    if (ranks_stopped(r->in->rank->ranks, &by))
-        sched_interrupt(s);
-    while (ranks_next_lost(r->in->rank->ranks, &lost))
-        replay_tell_lost(r, lost);
-}
 
 /* ---- a store that all ranks share ---- */
 
@@ -733,10 +555,27 @@ static uint64_t replay_target_free(void *ctx, const struct row *row)
     return row->t.tier == TRACE_STORAGE ? tiers_storage_free(&r->tiers, row->door) : UINT64_MAX;
 }
 
+static void replay_set_ledger(struct replay *r)
+{
+    const struct options *o = r->o;
+
+    r->ledger =
+        (struct ledger){.counts = &r->counts,
+                        .results = r->results,
+                        .progress = r->progress,
+                        .room = r->tiers.room,
+                        .verifies = o->verify != TIER_VERIFY_NONE ? r->tiers.verifies : NULL,
+                        .target_free = replay_target_free,
+                        .ctx = r,
+                        .on_absent = o->on_absent,
+                        .on_error = o->on_error,
+                        .on_lag = o->on_lag,
+                        .lag_limit_ns = o->timing == SCHED_TRACE ? o->lag_limit_ns : INT64_MAX};
+}
+
 static int replay_schedule(struct replay *r, struct reader *reader, struct err *e)
 {
     const struct options *o = r->o;
-    bool verify = o->verify != TIER_VERIFY_NONE;
     struct sched_opts so = {.clock = clock_real(),
                             .timing = (enum sched_timing)o->timing,
                             .workers = (unsigned)o->workers,
@@ -777,18 +616,7 @@ static int replay_schedule(struct replay *r, struct reader *reader, struct err *
                             .bell = r->bell};
     struct sched *s = NULL;
 
-    r->ledger =
-        (struct ledger){.counts = &r->counts,
-                        .results = r->results,
-                        .progress = r->progress,
-                        .room = r->tiers.room,
-                        .verifies = verify ? r->tiers.verifies : NULL,
-                        .target_free = replay_target_free,
-                        .ctx = r,
-                        .on_absent = o->on_absent,
-                        .on_error = o->on_error,
-                        .on_lag = o->on_lag,
-                        .lag_limit_ns = o->timing == SCHED_TRACE ? o->lag_limit_ns : INT64_MAX};
+    replay_set_ledger(r);
     int rc = sched_create(&s, &so, &env, e);
     if (rc == 0)
         rc = sched_run(s, &r->outcome, e);
@@ -805,11 +633,6 @@ static struct evidence_targets replay_look_at_targets(const struct replay *r)
     for (unsigned i = 0; i < r->tiers.storages; i++)
         evidence_add_target(&seen, r->tiers.storage[i].fd, &r->tiers.storage[i].device);
     return seen;
-}
-
-static bool replay_is_remote(const struct replay *r, unsigned tier)
-{
-    return r->tiers.choice[tier].kind == TIERS_REMOTE;
 }
 
 /* The NUMA node of all threads of the targets; negative: they may run on any, or are on several. */
@@ -838,21 +661,6 @@ static void replay_make_cold(struct replay *r)
     cold_make(&r->evidence.cold, target, device, r->tiers.storages);
 }
 
-/* After the run, when the evidence is whole. */
-static void replay_judge_cold(struct replay *r)
-{
-    struct cold *c = &r->evidence.cold;
-    struct origin reads;
-    char text[COLD_TEXT];
-
-    origin_find(&reads, &r->evidence, TRACE_READ);
-    cold_judge(c, &reads);
-    if (!c->asked || !c->why[0])
-        return;
-    progress_clear(r->progress);
-    fprintf(stderr, "kvreplay%s: %s\n", ranks_suffix(), cold_text(text, c));
-}
-
 /* Opens the source of the drive's own times. If they cannot be had, the reason is told before the
  * run, too. */
 static int replay_open_drive_times(struct replay *r, struct err *e)
@@ -865,18 +673,6 @@ static int replay_open_drive_times(struct replay *r, struct err *e)
         fprintf(stderr, "kvreplay%s: device times: %s\n", ranks_suffix(),
                 drive_times_why(r->drive_times));
     return rc;
-}
-
-/* rc decides the status. What failed after it is told now, with *later. */
-static int replay_first(int rc, int after, const struct err *later)
-{
-    char line[1200];
-
-    if (rc && after < 0 && after != -EPIPE) {
-        err_format(later, options_program(), line, sizeof(line));
-        fprintf(stderr, "%s\n", line);
-    }
-    return rc ? rc : after;
 }
 
 /* Rows that waited for the drive's own times are written. */
@@ -951,211 +747,6 @@ static int replay_execute(struct replay *r, struct err *e)
     return rc;
 }
 
-/* ---- the report ---- */
-
-static int64_t replay_p95(const struct hist *h)
-{
-    return h && hist_count(h) ? hist_percentile(h, 950000) : TRACE_NONE;
-}
-
-/* Fills the figures that the caller wants, where it is one of several ranks with those of all.
- * Returns rc, or what came of all ranks. */
-static int replay_measure(struct replay *r, int rc, struct err *e)
-{
-    const struct counts *n = &r->counts;
-    struct replay_figures *f = r->in->figures;
-    struct counts_group read, write;
-    enum sched_end end = r->outcome.end;
-    int64_t until = n->until_ns < n->last_done_ns ? n->until_ns : n->last_done_ns;
-
-    if (end == SCHED_DURATION) /* whether or not something ended just then */
-        until = n->until_ns;
-    int rc_read = counts_sum(n, TRACE_STORAGE, TRACE_READ, &read);
-    int rc_write = counts_sum(n, TRACE_STORAGE, TRACE_WRITE, &write);
-    if (rc_read < 0 || rc_write < 0)
-        r->counts.errors = -ENOMEM;
-    struct replay_times t = {.read = read.service, .write = write.service, .queue = n->queue};
-    double seconds = until > n->from_ns ? (double)(until - n->from_ns) / 1e9 : 0;
-    *f = (struct replay_figures){.interrupted = end == SCHED_SIGNAL,
-                                 .stopped =
-                                     end == SCHED_ERROR || end == SCHED_EPIPE || end == SCHED_LOST,
-                                 .seconds = seconds,
-                                 .least_s = seconds,
-                                 .tokens = n->tokens,
-                                 .bytes = n->done_bytes,
-                                 .failed = n->failed + n->differing.corrupt,
-                                 .waiting = r->outcome.waiting,
-                                 .read_p95_ns = replay_p95(t.read),
-                                 .write_p95_ns = replay_p95(t.write),
-                                 .queue_p95_ns = replay_p95(t.queue)};
-    for (unsigned i = 0; i < TRACE_QOSES; i++) {
-        t.end_to_end[i] = n->end_to_end[i];
-        f->end_to_end_p95_ns[i] = replay_p95(t.end_to_end[i]);
-    }
-    if (r->in->pool && r->in->rank->started) /* else they have agreed on an error */
-        rc = r->in->pool(r->in->ctx, rc, &t, e);
-    counts_group_release(&read);
-    counts_group_release(&write);
-    return rc;
-}
-
-/* Whether the target kept up with a load that has times of its own. */
-static void replay_set_overload(struct replay *r)
-{
-    struct evidence *ev = &r->evidence;
-    const struct counts *n = &r->counts;
-    const struct backlog *b = &r->backlog;
-    bool served = r->o->timing == SCHED_SERVED;
-    double offered = 0, seconds = (double)(b->last_ns - b->first_ns) / 1e9;
-
-    if (served && seconds > 0)
-        offered = (double)(hist_count(n->queue) + r->outcome.waiting) / seconds;
-    else if (n->due_rows > 1 && n->last_due_ns > n->first_due_ns)
-        offered = (double)n->due_rows * 1e9 / (double)(n->last_due_ns - n->first_due_ns);
-    ev->served = served;
-    ev->offered_per_s = offered;
-    ev->overloaded = offered > 0 && backlog_grows(b, offered, &ev->growth_per_s);
-    ev->achieved_per_s = offered - ev->growth_per_s;
-}
-
-/* The rate that the links of all devices carry together; 0: one of them is not known. */
-static uint64_t replay_link_bytes_per_s(const struct tiers *t)
-{
-    const struct target_device *device[SPREAD_MAX];
-    uint64_t sum = 0;
-
-    for (unsigned i = 0, n = tiers_devices(t, device); i < n; i++) {
-        uint64_t link = evidence_link_bytes_per_s("/sys", device[i]->name);
-        if (link == 0)
-            return 0;
-        sum += link;
-    }
-    return sum;
-}
-
-/* Adds to the evidence what the replay itself knows. */
-static void replay_set_evidence(struct replay *r)
-{
-    enum sched_end end = r->outcome.end;
-    int64_t last = r->counts.last_done_ns; /* before zero when no row is behind the head */
-    struct evidence *ev = &r->evidence;
-
-    counts_settle(&r->counts);
-    ev->counts = &r->counts;
-    ev->drive_times = r->drive_times;
-    ev->digest = r->reader_stuck ? "" : trace_digest(r->trace);
-    ev->timed = r->timed;
-    ev->speed = r->o->speed;
-    ev->by_keys = r->o->split == SPLIT_KEYS;
-    ev->interrupted = end != SCHED_DONE && end != SCHED_DURATION;
-    ev->bounded = r->tiers.storages > 0;
-    ev->cleans = ev->bounded && r->o->on_full == OPTIONS_FULL_EVICT;
-    ev->lagged = r->ledger.lagged;
-    ev->lag_limit_ns = r->o->lag_limit_ns;
-    ev->elapsed_ns = last > r->outcome.zero_ns ? last - r->outcome.zero_ns : 0;
-    ev->warmup_ns = r->o->warmup_ns;
-    bool remote = replay_is_remote(r, TRACE_STORAGE);
-    ev->compress_ratio = r->tiers.storages ? r->o->compress_ratio : 1;
-    ev->dedup_ratio = r->tiers.storages || remote ? r->o->dedup_ratio : 1;
-    ev->gaps = r->tiers.gaps;
-    ev->zero_ns = r->outcome.zero_ns;
-    ev->own_io_ns = -1;
-    ev->all_empty = true;
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        const struct tier_info *info = &r->tiers.info[i];
-        ev->real[i] = info->engine && !info->simulated;
-        ev->loops[i] = (enum gap_of)info->loops;
-        ev->drive[i] = info->simulated ? r->tiers.choice[i].drive : NULL;
-        ev->real_engine |= ev->real[i];
-        ev->empty[i] = info->engine && r->tiers.choice[i].kind == TIERS_NULL;
-        ev->all_empty &= ev->empty[i] || !info->engine;
-    }
-    if ((r->tiers.storages || remote) && r->tiers.info[TRACE_STORAGE].engine) {
-        ev->storage = &r->tiers.info[TRACE_STORAGE];
-        ev->own_io_ns = ev->storage->io_ns - r->tiers.io_ns_before[TRACE_STORAGE];
-    }
-    if (remote) {
-        ev->target = TARGET_MEDIUM_NETWORK;
-        snprintf(ev->file_system, sizeof(ev->file_system), "%s", ev->storage->engine);
-    }
-    for (unsigned i = 0; i < TRACE_TIERS; i++) {
-        for (unsigned k = 0; k < r->tiers.doors[i] && replay_is_remote(r, i); k++)
-            evidence_door(ev, &r->tiers.door_before[i][k], &r->tiers.door[i][k]);
-    }
-    replay_set_overload(r);
-    ev->fell_back = r->tiers.info[TRACE_STORAGE].fallbacks.count > 0;
-    ev->link_bytes_per_s = replay_link_bytes_per_s(&r->tiers);
-}
-
-/* rc: of the run. Writes the end of the results, the summary file and the text. Returns the first
- * failure; the text comes last and always. */
-static int replay_report(struct replay *r, int rc, struct err *e)
-{
-    struct validity validity;
-    struct err later = {0};
-
-    replay_set_evidence(r);
-    for (unsigned i = 0; i < TRACE_TIERS; i++)
-        r->evidence.doors[i] = tiers_doors(&r->tiers, i, &r->counts);
-    replay_judge_cold(r);
-    validity_judge(&validity, &r->evidence, r->o->lateness_budget_ns);
-    struct summary s = {.argc = r->in->argc,
-                        .argv = r->in->argv,
-                        .started_wall_ns = r->started_wall_ns,
-                        .input = trace_name(r->trace),
-                        .options = r->in->parser,
-                        .evidence = &r->evidence,
-                        .validity = &validity,
-                        .tiers = &r->tiers,
-                        .populated = r->populate.done,
-                        .skipped = r->skipped,
-                        .bad_rows = r->reader_stuck ? 0 : trace_bad_rows(r->trace, NULL),
-                        .cpu_ns = r->cpu_ns,
-                        .spun_ns = r->outcome.spun_ns,
-                        .sync_ns = r->sync_ns,
-                        .data_seed = r->data_seed,
-                        .by_duration = r->outcome.end == SCHED_DURATION,
-                        .part = r->o->part.on ? &r->o->part : NULL,
-                        .run_id = r->o->run_id,
-                        .by_keys = r->o->split == SPLIT_KEYS,
-                        .start_at_wall_ns = r->o->start_wall_ns,
-                        .start = r->start,
-                        .workers = r->o->workers,
-                        .by_class = r->by_class,
-                        .threads = r->threads};
-    bool known = r->surveyed && r->o->loops <= 1 && r->outcome.end == SCHED_DURATION;
-    for (unsigned i = 0; i <= TRACE_QOSES; i++) {
-        uint64_t due = r->survey.due_requests[i], entered = r->counts.entered[i];
-        s.unread[i] = r->outcome.end == SCHED_DONE ? 0
-                      : !known                     ? SUMMARY_NOT_KNOWN
-                      : due > entered              ? due - entered
-                                                   : 0;
-    }
-    progress_clear(r->progress);
-    struct jsonout *j = summary_json(&s);
-    if (!j && rc == 0)
-        rc = err_nomem(e, "summary");
-    if (j && r->in->more)
-        r->in->more(r->in->ctx, j, r->in->figures);
-    if (r->writer) {
-        int finished =
-            trace_finish(r->writer, j ? jsonout_text(j, false) : NULL, NULL, rc ? &later : e);
-        rc = replay_first(rc, finished, &later);
-        r->writer = NULL;
-    }
-    if (j && r->in->rank && jsonout_text(j, false))
-        r->in->rank->summary = strdup(jsonout_text(j, false));
-    if (j && r->o->summary) {
-        int saved = jsonout_save(j, r->o->summary, rc ? &later : e);
-        rc = replay_first(rc, saved, &later);
-    }
-    jsonout_free(j);
-    ledger_end(&r->ledger);
-    if (r->outcome.end != SCHED_EPIPE && !r->in->rank)
-        (r->o->full ? summary_text_full : summary_text)(&s, stderr);
-    return rc;
-}
-
 /* ---- all of it ---- */
 
 static void replay_release(struct replay *r)
@@ -1175,6 +766,34 @@ static void replay_release(struct replay *r)
     bell_free(r->bell);
 }
 
+/* All that is before the run; of several ranks, on all of them. */
+static int replay_prepare(struct replay *r, struct err *e)
+{
+    int rc = replay_open(r, e);
+    if (rc == 0)
+        rc = replay_check_columns(r, e);
+    if (rc == 0)
+        rc = replay_check_recording(r, e);
+    if (rc == 0)
+        rc = replay_divide(r, e);
+    if (rc == 0)
+        rc = replay_survey(r, e);
+    rc = replay_agree(r, rc, e);
+    if (rc == 0)
+        rc = replay_check_ranks(r, e);
+    if (rc == 0)
+        rc = replay_compare_claims(r, e);
+    if (rc < 0)
+        return rc;
+    rc = replay_shares(r) ? replay_open_shared(r, e) : replay_open_tiers(r, e);
+    if (rc == 0)
+        rc = replay_open_drive_times(r, e);
+    if (rc == 0)
+        rc = replay_open_results(r, e); /* before minutes are spent on populating */
+    rc = replay_agree(r, rc, e);
+    return rc < 0 ? rc : replay_agree(r, replay_populate(r, e), e);
+}
+
 int replay_run(const struct replay_input *in, int *status, struct err *e)
 {
     struct replay r = {.in = in,
@@ -1186,31 +805,7 @@ int replay_run(const struct replay_input *in, int *status, struct err *e)
                        .started_wall_ns = clock_wall_ns()};
     bool ran = false, refused = false;
 
-    int rc = replay_open(&r, e);
-    if (rc == 0)
-        rc = replay_check_columns(&r, e);
-    if (rc == 0)
-        rc = replay_check_recording(&r, e);
-    if (rc == 0)
-        rc = replay_divide(&r, e);
-    if (rc == 0)
-        rc = replay_survey(&r, e);
-    rc = replay_agree(&r, rc, e);
-    if (rc == 0)
-        rc = replay_check_ranks(&r, e);
-    if (rc == 0)
-        rc = replay_compare_claims(&r, e);
-    if (rc < 0)
-        goto out;
-    rc = replay_shares(&r) ? replay_open_shared(&r, e) : replay_open_tiers(&r, e);
-    if (rc == 0)
-        rc = replay_open_drive_times(&r, e);
-    if (rc == 0)
-        rc = replay_open_results(&r, e); /* before minutes are spent on populating */
-    rc = replay_agree(&r, rc, e);
-    if (rc < 0)
-        goto out;
-    rc = replay_agree(&r, replay_populate(&r, e), e);
+    int rc = replay_prepare(&r, e);
     if (rc < 0)
         goto out;
     ran = true;
