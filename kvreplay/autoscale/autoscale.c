@@ -1,5 +1,5 @@
 /* Around the sequence of a replay. Each step makes a trace for its number of users
- * (step_command.c), serves it without results (replay.c), and lets search.c choose the next number.
+ * (step_command.c), serves it without results (run.c), and lets search.c choose the next number.
  * The answer is run once more, with results and summary, so that what was found is also confirmed.
  * Several ranks divide the users of a step, and start it together; many/pool.c makes one figure of
  * theirs. Rank 0 alone searches, and the others do what it decides.
