@@ -44,7 +44,7 @@ static int take_target(struct lane *l, struct notes *fallbacks, struct err *e)
         !notes_has(fallbacks, "O_DIRECT refused by the file system"))
         notes_add(fallbacks, "O_DIRECT refused by the file system");
     target_device_find(fill_target_fd(l->target), &l->device);
-    l->node = target_device_node("/sys", l->device.name);
+    l->node = target_device_node(l->device.name);
     return 0;
 }
 

@@ -22,6 +22,7 @@
 #include "lib/opt/tables.h"
 #include "lib/ranks/ranks.h"
 #include "lib/ranks/start.h"
+#include "lib/text/text.h"
 #include "lib/tier/tier.h"
 #include "lib/trace/gzip.h"
 
@@ -248,8 +249,7 @@ static int check_targets(struct options *o, struct err *e)
 static int check_run_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *results = options_results(o);
-    size_t len = results ? strlen(results) : 0;
-    bool compressed = o->zstd || (len >= 4 && strcmp(results + len - 4, ".zst") == 0);
+    bool compressed = o->zstd || (results && text_ends_with(results, ".zst"));
     bool autoscale = o->autoscale != SEARCH_OFF;
     enum sched_timing timing = autoscale ? SCHED_SERVED : o->timing;
     const struct opt_mode modes[] = {

@@ -52,7 +52,7 @@ static int list_model(FILE *f, const struct model *m, struct err *e)
 static bool in_configuration(const struct conf *conf, const char *id)
 {
     const char *name;
-    for (size_t i = 0; (name = conf_name(conf, "model_configs", i)); i++)
+    for (size_t i = 0; (name = conf_model_name(conf, i)); i++)
         if (strcmp(name, id) == 0)
             return true;
     return false;
@@ -68,7 +68,7 @@ int models_list(FILE *f, const struct conf *conf, struct err *e)
     for (size_t i = 0; rc == 0 && (built_in = model_builtin(i)); i++)
         if (!in_configuration(conf, built_in->id))
             rc = list_model(f, built_in, e);
-    for (size_t i = 0; rc == 0 && (name = conf_name(conf, "model_configs", i)); i++) {
+    for (size_t i = 0; rc == 0 && (name = conf_model_name(conf, i)); i++) {
         struct model m;
         rc = model_find(&m, name, conf, NULL, e);
         if (rc == 0)

@@ -332,8 +332,13 @@ int prefill_points_parse(struct prefill_time *p, struct gpu_profile *g, const st
     return rc;
 }
 
-int prefill_points_load(struct prefill_time *p, struct gpu_profile *g, const char *path,
-                        struct err *e)
+/*
+ * Fits p, whose layers are set, to the points of a file: {"points": [{"cached": h, "new": m, "ms":
+ * t}, ...]}. Members link_gb_s and load_overhead_ms replace those of *g. 0, or -EINVAL with *e:
+ * fewer than four points, one that is no measurement, or a fit that misses one.
+ */
+static int prefill_points_load(struct prefill_time *p, struct gpu_profile *g, const char *path,
+                               struct err *e)
 {
     struct jsonin *d;
     int rc = jsonin_load(&d, path, MAX_FILE, e);

@@ -66,13 +66,6 @@ struct prefill_setup {
 };
 int prefill_model_set(struct prefill_model *p, const struct prefill_setup *s, struct err *e);
 
-/*
- * Fits p, whose layers are set, to the points of a file: {"points": [{"cached": h, "new": m, "ms":
- * t}, ...]}. Members link_gb_s and load_overhead_ms replace those of *g. 0, or -EINVAL with *e:
- * fewer than four points, one that is no measurement, or a fit that misses one.
- */
-int prefill_points_load(struct prefill_time *p, struct gpu_profile *g, const char *path,
-                        struct err *e);
 int prefill_points_parse(struct prefill_time *p, struct gpu_profile *g, const struct jsonin_v *root,
                          const char *where, struct err *e);
 

@@ -258,7 +258,7 @@ static int open_engine(struct tiers *t, unsigned i, struct tier **tier, struct b
     rc = data_shape(o->compress_ratio, o->dedup_ratio, &s.shape);
     if (rc < 0)
         return err_set(e, rc, ERR_INPUT, "--config compress_ratio", "out of range");
-    under->node = target_device_node("/sys", under->device.name);
+    under->node = target_device_node(under->device.name);
     bool near = thread_enter_node("/sys", under->node, &cpus) == 0;
     under->node = near ? under->node : -1;
     rc = tier_storage_open(tier, &s, bell, e);

@@ -256,14 +256,14 @@ void extent_pool_free(struct extent_pool *p)
 /* ---- space in use ---- */
 
 /* A record must have been reserved. */
-static uint32_t record_insert(struct extent_pool *p, uint64_t offset, uint32_t len, uint32_t next)
+static uint32_t record_insert(struct extent_pool *p, uint64_t offset, uint32_t len)
 {
     uint32_t i = p->records.unused;
     if (i)
         p->records.unused = (uint32_t)record_at(p, i)->offset;
     else
         i = p->records.used++;
-    *record_at(p, i) = (struct record){.offset = offset, .len = len, .next = next};
+    *record_at(p, i) = (struct record){.offset = offset, .len = len};
     return i;
 }
 
@@ -317,7 +317,7 @@ int extent_alloc(struct extent_pool *p, uint64_t len, uint32_t *list)
             return -ENOMEM;
         }
         got = take_best(p, in, want, &offset);
-        i = record_insert(p, offset, got, 0);
+        i = record_insert(p, offset, got);
         if (last)
             record_at(p, last)->next = i;
         else
@@ -381,7 +381,7 @@ int extent_claim(struct extent_pool *p, uint64_t offset, uint64_t len, uint32_t 
         free_insert(p, in, at + units, end - at - units);
     in->free_units -= units;
     p->free_units -= units;
-    r = record_insert(p, at, (uint32_t)units, 0);
+    r = record_insert(p, at, (uint32_t)units);
     if (*last)
         record_at(p, *last)->next = r;
     else
