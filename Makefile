@@ -36,7 +36,7 @@ lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
 lib/layout := extent place files slab
 lib/tier  := uri slots arena host gpu storage stored storage_trim storage_thread storage_where storage_object spread sim drive null listed
-lib/remote := sockets remote resp_text resp_steps resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3
+lib/remote := sockets remote resp_text resp_steps resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3_stages s3
 lib/ranks  := part start claims documents ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi
