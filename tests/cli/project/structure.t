@@ -305,6 +305,8 @@ finds 'found: a program that includes another' direction 'kvstat/bad.h includes 
 finds 'found: an include of nothing' missing 'kvgen/sim/sim.h, which is not there'
 planted kvgen/source/bad.h '#include "kvgen/sim/sim.h"\n'
 finds 'found: a source that knows the simulator' stages 'kvgen/source/bad.h includes kvgen/sim/sim.h'
+planted kvreplay/wait/bad.h '#include "kvreplay/sched/sched.h"\n'
+finds 'found: a way to wait that knows the scheduler' stages 'kvreplay/wait/bad.h includes kvreplay/sched/sched.h'
 planted lib/base/one.h '#include "lib/base/two.h"\n'
 echo '#include "lib/base/three.h"' >"$TMP/tree/lib/base/two.h"
 echo '#include "lib/base/one.h"' >"$TMP/tree/lib/base/three.h"
