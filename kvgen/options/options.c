@@ -244,24 +244,17 @@ static int check_first_modes(const struct options *o, bool trace, const struct o
                              struct err *e)
 {
     const struct opt_mode modes[] = {
-        {.on = o->print_config,
-         .takes = WITH_PRINT_CONFIG,
+        {o->print_config, .takes = WITH_PRINT_CONFIG,
          .why = "--print-config prints the defaults only"},
-        {.on = o->list_models,
-         .refuses = NOT_LIST_MODELS,
-         .why = "not together with --list-models"},
-        {.on = o->list_models || o->show_model,
-         .takes = WITH_MODELS,
+        {o->list_models, .refuses = NOT_LIST_MODELS, .why = "not together with --list-models"},
+        {o->list_models || o->show_model, .takes = WITH_MODELS,
          .why = "nothing is simulated with --list-models or --show-model"},
 
-        {.on = trace,
-         .refuses = KEPT_TIMES,
+        {trace, .refuses = KEPT_TIMES,
          .why = "does not apply to an existing trace; replay it and export the result"},
-        {.on = trace,
-         .refuses = KEPT_OBJECTS,
+        {trace, .refuses = KEPT_OBJECTS,
          .why = "does not apply to an existing trace, whose objects are given"},
-        {.on = trace && !o->retier,
-         .refuses = KEPT_TIERS,
+        {trace && !o->retier, .refuses = KEPT_TIERS,
          .why = "does not apply to an existing trace, unless --retier runs it through other tiers"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
@@ -272,38 +265,26 @@ static int check_output_modes(const struct options *o, const struct opt_parser *
     bool none = !options_output(o), foreign = options_is_foreign(o);
     bool object_store = o->format == OPTIONS_SAI3 || o->format == OPTIONS_WARP;
     const struct opt_mode modes[] = {
-        {.on = none, .refuses = COMPRESSES, .why = "no trace is written (-o none)"},
-        {.on = none && !o->lint, .refuses = WRITES, .why = "no trace is written (-o none)"},
-        {.on = none && !o->lint && o->limit == 0,
-         .refuses = FILTERS,
+        {none, .refuses = COMPRESSES, .why = "no trace is written (-o none)"},
+        {none && !o->lint, .refuses = WRITES, .why = "no trace is written (-o none)"},
+        {none && !o->lint && o->limit == 0, .refuses = FILTERS,
          .why = "needs a trace, or --limit with -o none"},
-        {.on = o->format == OPTIONS_KVTRACE,
-         .refuses = LOSSY_ONLY,
+        {o->format == OPTIONS_KVTRACE, .refuses = LOSSY_ONLY,
          .why = "applies only to the formats of other tools (--format)"},
-        {.on = !object_store,
-         .refuses = OBJECT_STORES_ONLY,
+        {!object_store, .refuses = OBJECT_STORES_ONLY,
          .why = "applies only to --format sai3 and warp"},
-        {.on = o->format != OPTIONS_SAI3,
-         .refuses = SAI3_ONLY,
-         .why = "applies only to --format sai3"},
-        {.on = o->format != OPTIONS_FIO,
-         .refuses = FIO_ONLY,
-         .why = "applies only to --format fio"},
-        {.on = o->format == OPTIONS_FIO,
-         .refuses = NOT_FIO,
+        {o->format != OPTIONS_SAI3, .refuses = SAI3_ONLY, .why = "applies only to --format sai3"},
+        {o->format != OPTIONS_FIO, .refuses = FIO_ONLY, .why = "applies only to --format fio"},
+        {o->format == OPTIONS_FIO, .refuses = NOT_FIO,
          .why = "does not apply to --format fio: its times count from the start"},
-        {.on = foreign,
-         .refuses = FRAMED_ONLY,
+        {foreign, .refuses = FRAMED_ONLY,
          .why = "applies only to --format kvtrace and mlperf; the others are one frame"},
-        {.on = foreign,
-         .refuses = THREADED_ONLY,
+        {foreign, .refuses = THREADED_ONLY,
          .why =
              "applies only to --format kvtrace and mlperf; the others are written by one thread"},
-        {.on = !none && !options_write_zstd(o),
-         .refuses = COMPRESSED_ONLY,
+        {!none && !options_write_zstd(o), .refuses = COMPRESSED_ONLY,
          .why = "the trace is not compressed (-z, or a name ending in .zst)"},
-        {.on = none || o->format != OPTIONS_KVTRACE || options_write_zstd(o),
-         .refuses = PLAIN_ONLY,
+        {none || o->format != OPTIONS_KVTRACE || options_write_zstd(o), .refuses = PLAIN_ONLY,
          .why = "applies only to an uncompressed trace in --format kvtrace"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
@@ -312,36 +293,29 @@ static int check_output_modes(const struct options *o, const struct opt_parser *
 static int check_engine_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     const struct opt_mode modes[] = {
-        {.on = o->answer,
-         .refuses = NOT_ANSWER,
+        {o->answer, .refuses = NOT_ANSWER,
          .why = "does not apply with --answer, which decides that itself"},
-        {.on = !o->answer, .refuses = ANSWER_ONLY, .why = "needs --answer FILE"},
-        {.on = !o->worth && !o->answer,
-         .refuses = WORTH_ONLY,
+        {!o->answer, .refuses = ANSWER_ONLY, .why = "needs --answer FILE"},
+        {!o->worth && !o->answer, .refuses = WORTH_ONLY,
          .why = o->engine.kind ? "needs --worth"
                                : "needs --worth, and an engine: --gpu-profile, or --cache of an "
                                  "engine, such as --cache vllm"},
-        {.on = o->engine.kind,
-         .refuses = NOT_ENGINES,
+        {o->engine.kind, .refuses = NOT_ENGINES,
          .why = options_is_waterfall(o)
                     ? "does not apply with --gpu-profile or --prefill: an engine serves the "
                       "requests in blocks and steps (--cache waterfall:help)"
                     : "does not apply with --cache of an engine, which decides that itself"},
-        {.on = !options_is_waterfall(o),
-         .refuses = WATERFALLS,
+        {!options_is_waterfall(o), .refuses = WATERFALLS,
          .why = "does not apply with --cache of an engine, which decides that itself"},
-        {.on = o->engines == 1, .refuses = SEVERAL_ONLY, .why = "needs --config engines=2 or more"},
-        {.on = !o->engine.kind,
-         .refuses = ENGINES_ONLY,
+        {o->engines == 1, .refuses = SEVERAL_ONLY, .why = "needs --config engines=2 or more"},
+        {!o->engine.kind, .refuses = ENGINES_ONLY,
          .why = "applies only to a simulated serving engine: --gpu-profile, or --cache vllm, "
                 "lmcache, lmcache-mp, sglang or copies"},
-        {.on = !engine_choice_fills(&o->engine),
-         .refuses = FILLS,
+        {!engine_choice_fills(&o->engine), .refuses = FILLS,
          .why = "needs --cache vllm or lmcache-mp: this one bounds its files itself"},
-        {.on = !is_bounded(o),
-         .refuses = FILLS,
+        {!is_bounded(o), .refuses = FILLS,
          .why = "needs a --storage-capacity with a limit, such as 500GiB or auto:PATH"},
-        {.on = !o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
+        {!o->curve, .refuses = CURVE_ONLY, .why = "needs --curve FILE"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
 }
@@ -359,36 +333,28 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
     bool whole = strcmp(o->granularity, "request") == 0;
 
     const struct opt_mode modes[] = {
-        {.on = trace && !options_is_live(o),
-         .refuses = TIMED,
+        {trace && !options_is_live(o), .refuses = TIMED,
          .why = "does not apply to an existing trace: nothing is generated"},
-        {.on = file && !dataset && !agentic && (!o->decode_only || o->engine.kind),
+        {file && !dataset && !agentic && (!o->decode_only || o->engine.kind),
          .refuses = NAMED_USERS_ONLY,
          .why = "applies only to synthetic users, agentic sessions and datasets"},
-        {.on = blocks && !o->engine.kind,
-         .refuses = NOT_BLOCKS_ALONE,
+        {blocks && !o->engine.kind, .refuses = NOT_BLOCKS_ALONE,
          .why = "needs an engine (--gpu-profile or --cache) where requests are made of blocks"},
-        {.on = (users || dataset || arrivals) && whole,
-         .refuses = IN_BLOCKS_ONLY,
+        {(users || dataset || arrivals) && whole, .refuses = IN_BLOCKS_ONLY,
          .why = "applies only to blocks (--granularity block:N)"},
-        {.on = o->clients > 0,
-         .refuses = FILE_TIMES,
+        {o->clients > 0, .refuses = FILE_TIMES,
          .why = "does not apply with --clients, whose requests come when others are answered"},
-        {.on = users && !source_users_at_rate(o->arrival),
-         .refuses = POISSON_ONLY,
+        {users && !source_users_at_rate(o->arrival), .refuses = POISSON_ONLY,
          .why = "needs --arrival poisson or gamma"},
 
-        {.on = o->arrival != SOURCE_USERS_GAMMA,
-         .refuses = GAMMA_ONLY,
+        {o->arrival != SOURCE_USERS_GAMMA, .refuses = GAMMA_ONLY,
          .why = "applies only with --arrival gamma"},
 
-        {.on = mix_is_people(&o->mix),
-         .refuses = PERSONAS_ONLY,
+        {mix_is_people(&o->mix), .refuses = PERSONAS_ONLY,
          .why = "does not apply with --population of people, whose habits decide it"},
 
-        {.on = !o->enable_rag, .refuses = RAG_ONLY, .why = "needs --enable-rag"},
-        {.on = o->prefill_only,
-         .refuses = DECODES,
+        {!o->enable_rag, .refuses = RAG_ONLY, .why = "needs --enable-rag"},
+        {o->prefill_only, .refuses = DECODES,
          .why = "does not apply with --prefill-only, which has no decode reads"},
     };
     int rc = check_cached_source(o, recording, trace, e);
@@ -405,8 +371,7 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
 
 int options_check_model(const struct opt_parser *p, const struct model *m, struct err *e)
 {
-    const struct opt_mode other = {.on = m->attention != MODEL_MLA,
-                                   .refuses = MLA_ONLY,
+    const struct opt_mode other = {m->attention != MODEL_MLA, .refuses = MLA_ONLY,
                                    .why =
                                        "applies only to models with multi-head latent attention"};
 
