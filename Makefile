@@ -18,8 +18,9 @@ PREFIX  ?= /usr/local
 CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
-LIB_FOLDERS := lib/base lib/text lib/opt lib/sort lib/trace lib/log lib/json lib/facts lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/tier lib/remote lib/ranks
-lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors thread spsc bell
+LIB_FOLDERS := lib/base lib/thread lib/text lib/opt lib/sort lib/trace lib/log lib/json lib/facts lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/layout lib/tier lib/remote lib/ranks
+lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors
+lib/thread := thread spsc bell
 lib/text  := text
 lib/opt   := tables help opt files
 lib/sort  := heap temp_file time_sort
@@ -33,16 +34,18 @@ lib/drive := drive_model share_server event_format ring_page uring_workers block
 lib/data  := data stream_avx2 stream_avx512
 lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
-lib/tier  := uri extent place slots layout_files layout_slab arena host gpu storage stored storage_trim storage_thread storage_where storage_object spread sim drive null listed
-lib/remote := sockets remote resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3
+lib/layout := extent place files slab
+lib/tier  := uri slots arena host gpu storage stored storage_trim storage_thread storage_where storage_object spread sim drive null listed
+lib/remote := sockets remote resp_text resp_steps resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3_stages s3
 lib/ranks  := part start claims documents ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi
 
 # ---- the programs: the data's way through each, folder by folder and file by file ----
-KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/answer kvgen/curve kvgen/format kvgen/record
-kvgen        := kvgen options option_table option_values print_config models workload rng tier_model prefill_time gpu_profile run_source ingest convert \
-                output summary provenance
+KVGEN_FOLDERS := kvgen kvgen/options kvgen/speed kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/answer kvgen/curve kvgen/format kvgen/record
+kvgen        := kvgen setup option_table workload rng run_source ingest convert output summary provenance
+kvgen/options := options values print_config models
+kvgen/speed  := tier_model prefill_time gpu_profile
 kvgen/meaning := reading stamps block_size
 kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents \
                 id_lists blocks burst sharegpt agentic
@@ -58,13 +61,15 @@ kvgen/curve  := curve sized_cache request_prefixes optimal engine_curve
 kvgen/format := trace_input trace_requests left_files import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 
-KVREPLAY_FOLDERS := kvreplay kvreplay/like kvreplay/device kvreplay/sched kvreplay/many
-kvreplay       := kvreplay options option_table autoscale search step_command replay survey tiers storage populate progress_line backlog \
-                  doors evidence validity evidence_json summary
+KVREPLAY_FOLDERS := kvreplay kvreplay/prepare kvreplay/like kvreplay/device kvreplay/wait kvreplay/sched kvreplay/many kvreplay/autoscale
+kvreplay       := kvreplay options option_table run run_ranks run_report progress_line backlog doors evidence validity evidence_json summary
+kvreplay/prepare := survey choose sizes tiers storage populate
 kvreplay/like  := names calls pool like
 kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows workers_why drive_times residency cold origin
-kvreplay/sched := sched selection reader order line admission pace room objects cleaner threads dispatch ledger counts results idle
+kvreplay/wait  := order line admission pace threads objects room
+kvreplay/sched := sched selection reader cleaner dispatch ledger counts results idle
 kvreplay/many  := totals collect pool
+kvreplay/autoscale := autoscale search step_command
 
 KVSTAT_FOLDERS := kvstat kvstat/count kvstat/report kvstat/sheet kvstat/screen kvstat/draw kvstat/mlperf kvstat/answer kvstat/knee
 kvstat        := kvstat options option_table inputs document run_keys number_table parts reporter verify block_log output

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-#include "kvgen/gpu_profile.h"
 #include "kvgen/serve/engine_caches.h"
 #include "kvgen/serve/step_setup.h"
 #include "kvgen/source/source.h"
-#include "kvgen/tier_model.h"
+#include "kvgen/speed/gpu_profile.h"
+#include "kvgen/speed/tier_model.h"
 #include "lib/json/jsonout.h"
 #include "lib/model/model.h"
 #include "lib/opt/opt.h"

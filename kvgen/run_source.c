@@ -305,11 +305,85 @@ static int open_merged(struct run_source *r, const struct run_source_opts *q, st
     return rc;
 }
 
-/* Each source takes the files, also on failure. */
+/* Each takes in, also on failure. */
+
+/* Further files are behind the first. */
+static int join_inputs(struct run_source *r, struct inputs *in, struct err *e)
+{
+    int joined = 0; /* requests of Dynamo are sorted by time anyway */
+    for (size_t i = 0; i < r->other_count; i++)
+        if (joined == 0)
+            joined = inputs_append(in, r->others[i], e);
+        else
+            inputs_close(r->others[i]);
+    r->other_count = 0;
+    if (joined < 0)
+        inputs_close(in);
+    return joined;
+}
+
+static int open_trace(struct run_source *r, const struct options *o, struct inputs *in,
+                      struct err *e)
+{
+    int rc;
+    if (options_redoes(o)) {
+        rc = trace_requests_open(&r->redone, in, r->kind, e);
+        r->source = rc == 0 ? trace_requests_source(r->redone) : NULL;
+        return rc;
+    }
+    rc = trace_input_open(&r->trace, in, r->kind, e);
+    r->source = rc == 0 ? trace_input_source(r->trace) : NULL;
+    return rc;
+}
+
+static int open_dataset(struct run_source *r, const struct run_source_opts *q,
+                        const struct file_source_opts *files, struct inputs *in, struct err *e)
+{
+    const struct options *o = q->options;
+    struct source_sharegpt_opts dataset = {
+        .workload = q->workload,
+        .chars_per_token =
+            o->chars_per_token > 0 ? o->chars_per_token : q->workload->dataset_chars_per_token,
+        .request_rate = o->request_rate,
+        .max_conversations = o->max_conversations,
+        .files = *files,
+        .speedup_given = opt_given(q->parser, "speed"),
+        .seed = o->seed,
+        .users = (uint32_t)o->users,
+        .qos = o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS,
+        .back_to_back = options_compat(o)->asks_back_to_back};
+    return source_sharegpt_open(&r->source, in, &dataset, e);
+}
+
+/* Requests of Mooncake and of SATF are independent of each other, or turns of agents. */
+static int open_blocks_or_graph(struct run_source *r, const struct options *o,
+                                const struct file_source_opts *files, struct inputs *in,
+                                struct err *e)
+{
+    struct source_graph_opts graph = {
+        .kind = kind_of_source[o->source], .files = *files, .qos = (enum trace_qos)o->qos};
+    struct source_blocks_opts rows = {
+        .kind = graph.kind, .files = *files, .qos = (enum trace_qos)o->qos};
+    enum inputs_kind kind = graph.kind;
+    if (kind == INPUTS_MOONCAKE && inputs_recognise(in, &kind, e) < 0) {
+        inputs_close(in);
+        return e->code;
+    }
+    if (kind == INPUTS_AGENTIC_ROWS)
+        graph.kind = kind;
+    const char *alone = o->clients > 0 ? "--clients" : o->answer ? "--answer" : NULL;
+    if (kind == INPUTS_AGENTIC_ROWS && alone) {
+        inputs_close(in);
+        return err_set(e, -EINVAL, ERR_INPUT, alone,
+                       "does not apply to turns of agents, which wait for each other");
+    }
+    return graph.kind == INPUTS_MOONCAKE ? source_blocks_open(&r->source, in, &rows, e)
+                                         : source_graph_open(&r->source, in, &graph, e);
+}
+
 static int open_file_source(struct run_source *r, const struct run_source_opts *q, struct err *e)
 {
     const struct options *o = q->options;
-    const struct workload *w = q->workload;
     struct inputs *in = r->inputs;
     struct file_source_opts files = {.speedup = o->speed,
                                      .cycles = o->replay_cycles,
@@ -322,12 +396,12 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
                                      .parser = q->parser,
                                      .max_context = (int64_t)o->max_context,
                                      .block_tokens = (int64_t)o->block_size};
-    enum trace_qos drawn = o->qos_given ? (enum trace_qos)o->qos : TRACE_NO_QOS;
+    int rc = 0;
     if (files.cycles != 1 && !inputs_repeatable(in))
         return err_set(e, -ESPIPE, ERR_INPUT, "--replay-cycles", "%s can be read only once",
                        strcmp(o->input, "-") == 0 ? "standard input" : o->input);
     if (options_is_recording(o) || o->source == OPTIONS_DYNAMO) {
-        int rc = names_init(&r->names, o->names, e);
+        rc = names_init(&r->names, o->names, e);
         if (rc < 0)
             return rc;
     }
@@ -336,75 +410,27 @@ static int open_file_source(struct run_source *r, const struct run_source_opts *
     r->inputs = NULL;
     if (r->other_count > 0 && o->source != OPTIONS_DYNAMO)
         return open_merged(r, q, in, &files, e);
-    int joined = 0; /* requests of Dynamo are sorted by time anyway */
-    for (size_t i = 0; i < r->other_count; i++)
-        if (joined == 0)
-            joined = inputs_append(in, r->others[i], e);
-        else
-            inputs_close(r->others[i]);
-    r->other_count = 0;
-    if (joined < 0) {
-        inputs_close(in);
-        return joined;
-    }
-    switch (o->source) {
-    case OPTIONS_TRACE: {
-        if (options_redoes(o)) {
-            int rc = trace_requests_open(&r->redone, in, r->kind, e);
-            r->source = rc == 0 ? trace_requests_source(r->redone) : NULL;
-            return rc;
-        }
-        int rc = trace_input_open(&r->trace, in, r->kind, e);
-        r->source = rc == 0 ? trace_input_source(r->trace) : NULL;
+    rc = join_inputs(r, in, e);
+    if (rc < 0)
         return rc;
-    }
+    switch (o->source) {
+    case OPTIONS_TRACE:
+        return open_trace(r, o, in, e);
     case OPTIONS_AGENTIC: {
         struct source_agentic_opts agentic = {
             .files = files, .users = (uint32_t)o->users, .qos = (enum trace_qos)o->qos};
         return source_agentic_open(&r->source, in, &agentic, e);
     }
-    case OPTIONS_SHAREGPT: {
-        struct source_sharegpt_opts dataset = {
-            .workload = w,
-            .chars_per_token =
-                o->chars_per_token > 0 ? o->chars_per_token : w->dataset_chars_per_token,
-            .request_rate = o->request_rate,
-            .max_conversations = o->max_conversations,
-            .files = files,
-            .speedup_given = opt_given(q->parser, "speed"),
-            .seed = o->seed,
-            .users = (uint32_t)o->users,
-            .qos = drawn,
-            .back_to_back = options_compat(o)->asks_back_to_back};
-        return source_sharegpt_open(&r->source, in, &dataset, e);
-    }
+    case OPTIONS_SHAREGPT:
+        return open_dataset(r, q, &files, in, e);
     case OPTIONS_DYNAMO: {
         struct source_dynamo_opts dynamo = {
             .files = files, .names = &r->names, .qos = (enum trace_qos)o->qos};
         return source_dynamo_open(&r->source, in, &dynamo, e);
     }
     case OPTIONS_MOONCAKE:
-    case OPTIONS_SATF: {
-        struct source_graph_opts graph = {
-            .kind = kind_of_source[o->source], .files = files, .qos = (enum trace_qos)o->qos};
-        struct source_blocks_opts rows = {
-            .kind = graph.kind, .files = files, .qos = (enum trace_qos)o->qos};
-        enum inputs_kind kind = graph.kind;
-        if (kind == INPUTS_MOONCAKE && inputs_recognise(in, &kind, e) < 0) {
-            inputs_close(in);
-            return e->code;
-        }
-        if (kind == INPUTS_AGENTIC_ROWS)
-            graph.kind = kind;
-        const char *alone = o->clients > 0 ? "--clients" : o->answer ? "--answer" : NULL;
-        if (kind == INPUTS_AGENTIC_ROWS && alone) {
-            inputs_close(in);
-            return err_set(e, -EINVAL, ERR_INPUT, alone,
-                           "does not apply to turns of agents, which wait for each other");
-        }
-        return graph.kind == INPUTS_MOONCAKE ? source_blocks_open(&r->source, in, &rows, e)
-                                             : source_graph_open(&r->source, in, &graph, e);
-    }
+    case OPTIONS_SATF:
+        return open_blocks_or_graph(r, o, &files, in, e);
     case OPTIONS_KV_EVENTS:
     case OPTIONS_TRTLLM:
     case OPTIONS_DYNAMO_KV:

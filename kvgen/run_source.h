@@ -7,7 +7,7 @@
 
 #include "kvgen/format/trace_input.h"
 #include "kvgen/format/trace_requests.h"
-#include "kvgen/options.h"
+#include "kvgen/options/options.h"
 #include "kvgen/record/names.h"
 #include "kvgen/source/inputs.h"
 #include "kvgen/source/population.h"

@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 #include "kvgen/curve/curve.h"
-#include "kvgen/gpu_profile.h"
 #include "kvgen/serve/engine_summary.h"
 #include "kvgen/sim/sim.h"
+#include "kvgen/speed/gpu_profile.h"
 #include "kvgen/worth/worth.h"
 #include "lib/model/model.h"
 #include "lib/trace/write.h"

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
+#include "lib/thread/thread.h"
 
 #define FILL_AHEAD    (8u << 20)         /* bytes made ahead of a queue */
 #define FILL_SLICE    (256u << 10)       /* bytes made between two looks at the queue */

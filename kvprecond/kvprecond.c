@@ -23,10 +23,10 @@
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
 #include "lib/base/stop.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/ranks/claims.h"
 #include "lib/ranks/ranks.h"
+#include "lib/thread/thread.h"
 
 /* The resources of one run; run_close releases them. */
 struct run {

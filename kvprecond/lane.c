@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "lib/base/hash.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
+#include "lib/thread/thread.h"
 
 /* Targets on the file system of this one, itself included. */
 static unsigned sharers(const struct lane *l)
@@ -43,7 +43,7 @@ static int take_target(struct lane *l, struct notes *fallbacks, struct err *e)
         !notes_has(fallbacks, "O_DIRECT refused by the file system"))
         notes_add(fallbacks, "O_DIRECT refused by the file system");
     target_device_find(fill_target_fd(l->target), &l->device);
-    l->node = target_device_node("/sys", l->device.name);
+    l->node = target_device_node(l->device.name);
     return 0;
 }
 

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "kvprecond/fill_target.h"
-#include "lib/base/bell.h"
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
 #include "lib/data/data.h"
+#include "lib/thread/bell.h"
 
 #define S3_PART_MIN  (5 * UNITS_MIB)
 #define S3_PARTS_MAX 10000

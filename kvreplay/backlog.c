@@ -1,4 +1,4 @@
-/* Beside the scheduler, sampled now and then by replay.c: tells whether the target keeps up with a
+/* Beside the scheduler, sampled now and then by run.c: tells whether the target keeps up with a
  * load that has times of its own. */
 #include "kvreplay/backlog.h"
 

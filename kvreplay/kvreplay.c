@@ -1,11 +1,11 @@
 /* kvreplay: executes a trace of KV-cache operations for real. Reads and checks the options, then
- * runs one replay (replay.c), or a search over many (autoscale.c). Errors are printed here, once:
+ * runs one replay (run.c), or a search over many (autoscale.c). Errors are printed here, once:
  * by rank 0, where MPI started several. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "kvreplay/autoscale.h"
+#include "kvreplay/autoscale/autoscale.h"
 #include "kvreplay/many/collect.h"
 #include "kvreplay/options.h"
 #include "kvreplay/replay.h"

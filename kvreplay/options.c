@@ -22,6 +22,7 @@
 #include "lib/opt/tables.h"
 #include "lib/ranks/ranks.h"
 #include "lib/ranks/start.h"
+#include "lib/text/text.h"
 #include "lib/tier/tier.h"
 #include "lib/trace/gzip.h"
 
@@ -243,14 +244,38 @@ static int check_targets(struct options *o, struct err *e)
     return 0;
 }
 
-/* Refuses options that have no meaning in the modes that others choose. */
-static int check_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+/* Refuses options that have no meaning in the modes that others choose: how rows run, and what is
+ * written. */
+static int check_run_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *results = options_results(o);
-    size_t len = results ? strlen(results) : 0;
-    bool compressed = o->zstd || (len >= 4 && strcmp(results + len - 4, ".zst") == 0);
+    bool compressed = o->zstd || (results && text_ends_with(results, ".zst"));
     bool autoscale = o->autoscale != SEARCH_OFF;
     enum sched_timing timing = autoscale ? SCHED_SERVED : o->timing;
+    const struct opt_mode modes[] = {
+        {!autoscale, .refuses = OPTIONS_AUTOSCALE_ONLY, .why = "applies only with --autoscale"},
+        {autoscale, .refuses = OPTIONS_NOT_AUTOSCALE, .why = "does not apply with --autoscale"},
+        {autoscale, .refuses = OPTIONS_NOT_SEARCH,
+         .why = "does not apply with --autoscale: parts cannot tell each other what comes next "
+                "(the ranks of kvreplay-mpi can)"},
+        {is_none(o), .refuses = OPTIONS_ROWS_ONLY, .why = "no result rows are written (-o none)"},
+        {results && !compressed, .refuses = OPTIONS_COMPRESSED_ONLY,
+         .why = "the results are not compressed (-z, or a name ending in .zst)"},
+        {results && compressed, .refuses = OPTIONS_PLAIN_ONLY,
+         .why = "applies only to results that are not compressed"},
+        {timing == SCHED_ASAP, .refuses = OPTIONS_NOT_ASAP,
+         .why = "does not apply with --timing asap"},
+        {timing != SCHED_TRACE, .refuses = OPTIONS_TRACE_TIMING_ONLY,
+         .why = "applies only with --timing trace"},
+        {timing != SCHED_SERVED, .refuses = OPTIONS_SERVED_ONLY,
+         .why = "applies only with --timing served"},
+    };
+    return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
+}
+
+/* The same of targets and ranks. */
+static int check_target_modes(const struct options *o, const struct opt_parser *p, struct err *e)
+{
     bool real_gpu = strcmp(o->gpu, "auto") != 0 && strcmp(o->gpu, "off") != 0;
     bool other_tier_0 = o->has_target[TRACE_GPU], store = false, remote = false;
 
@@ -262,68 +287,27 @@ static int check_modes(const struct options *o, const struct opt_parser *p, stru
     for (size_t i = 0; i < o->tier_engine.count; i++)
         other_tier_0 |= o->tier_engine.item[i][0] == '0';
     const struct opt_mode modes[] = {
-        {.on = !autoscale,
-         .refuses = OPTIONS_AUTOSCALE_ONLY,
-         .why = "applies only with --autoscale"},
-        {.on = autoscale,
-         .refuses = OPTIONS_NOT_AUTOSCALE,
-         .why = "does not apply with --autoscale"},
-        {.on = autoscale,
-         .refuses = OPTIONS_NOT_SEARCH,
-         .why = "does not apply with --autoscale: parts cannot tell each other what comes next "
-                "(the ranks of kvreplay-mpi can)"},
-        {.on = is_none(o),
-         .refuses = OPTIONS_ROWS_ONLY,
-         .why = "no result rows are written (-o none)"},
-        {.on = results && !compressed,
-         .refuses = OPTIONS_COMPRESSED_ONLY,
-         .why = "the results are not compressed (-z, or a name ending in .zst)"},
-        {.on = results && compressed,
-         .refuses = OPTIONS_PLAIN_ONLY,
-         .why = "applies only to results that are not compressed"},
-        {.on = timing == SCHED_ASAP,
-         .refuses = OPTIONS_NOT_ASAP,
-         .why = "does not apply with --timing asap"},
-        {.on = timing != SCHED_TRACE,
-         .refuses = OPTIONS_TRACE_TIMING_ONLY,
-         .why = "applies only with --timing trace"},
-        {.on = timing != SCHED_SERVED,
-         .refuses = OPTIONS_SERVED_ONLY,
-         .why = "applies only with --timing served"},
-        {.on = other_tier_0,
-         .refuses = OPTIONS_SIMULATED_GPU_ONLY,
+        {other_tier_0, .refuses = OPTIONS_SIMULATED_GPU_ONLY,
          .why = "does not apply when --tier-engine replaces tier 0"},
-        {.on = real_gpu,
-         .refuses = OPTIONS_SIMULATED_GPU_ONLY,
+        {real_gpu, .refuses = OPTIONS_SIMULATED_GPU_ONLY,
          .why = "applies only to a simulated GPU, but --gpu requires a real one"},
-        {.on = o->null, .refuses = OPTIONS_NOT_NULL, .why = "does not apply with --null"},
-        {.on = o->paths == 0,
-         .refuses = OPTIONS_PATH_ONLY,
-         .why = "applies only with --target PATH"},
-        {.on = o->paths < 2,
-         .refuses = OPTIONS_SEVERAL_ONLY,
+        {o->null, .refuses = OPTIONS_NOT_NULL, .why = "does not apply with --null"},
+        {o->paths == 0, .refuses = OPTIONS_PATH_ONLY, .why = "applies only with --target PATH"},
+        {o->paths < 2, .refuses = OPTIONS_SEVERAL_ONLY,
          .why = "applies only with several --target PATH"},
-        {.on = !store, .refuses = OPTIONS_STORE_ONLY, .why = "applies only with --target"},
-        {.on = !o->collected,
-         .refuses = OPTIONS_RANKS_ONLY,
+        {!store, .refuses = OPTIONS_STORE_ONLY, .why = "applies only with --target"},
+        {!o->collected, .refuses = OPTIONS_RANKS_ONLY,
          .why = "applies only to kvreplay-mpi with several ranks"},
-        {.on = o->collected,
-         .refuses = OPTIONS_NOT_RANKS,
-         .why = "does not apply with ranks of MPI"},
-        {.on = !o->part.on, .refuses = OPTIONS_PARTS_ONLY, .why = "applies only with --part"},
-        {.on = !remote,
-         .refuses = OPTIONS_REMOTE_ONLY,
+        {o->collected, .refuses = OPTIONS_NOT_RANKS, .why = "does not apply with ranks of MPI"},
+        {!o->part.on, .refuses = OPTIONS_PARTS_ONLY, .why = "applies only with --part"},
+        {!remote, .refuses = OPTIONS_REMOTE_ONLY,
          .why = "applies only with a redis:// or s3:// target"},
-        {.on = o->ioengine == IO_PSYNC,
-         .refuses = OPTIONS_URING_ONLY,
+        {o->ioengine == IO_PSYNC, .refuses = OPTIONS_URING_ONLY,
          .why = "does not apply with --config ioengine=psync"},
-        {.on = o->target[TRACE_STORAGE].like != URI_LIKE_KVTRACE,
-         .refuses = OPTIONS_NOT_LIKE,
+        {o->target[TRACE_STORAGE].like != URI_LIKE_KVTRACE, .refuses = OPTIONS_NOT_LIKE,
          .why =
              "does not apply with like=, which stores files and does its I/O as the engine does"},
-        {.on = o->buffered,
-         .refuses = OPTIONS_DIRECT_ONLY,
-         .why = "does not apply with --buffered"},
+        {o->buffered, .refuses = OPTIONS_DIRECT_ONLY, .why = "does not apply with --buffered"},
     };
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
 }
@@ -457,7 +441,9 @@ static int check_all(const struct opt_parser *p, struct options *o, const struct
     if (rc == 0)
         rc = check_targets(o, e);
     if (rc == 0)
-        rc = check_modes(o, p, e);
+        rc = check_run_modes(o, p, e);
+    if (rc == 0)
+        rc = check_target_modes(o, p, e);
     if (rc == 0 && o->autoscale != SEARCH_OFF)
         rc = check_autoscale(p, o, c, e);
     if (rc == 0)

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvreplay/autoscale/search.h"
 #include "kvreplay/device/drive_times.h"
+#include "kvreplay/prepare/storage.h"
+#include "kvreplay/prepare/tiers.h"
 #include "kvreplay/sched/ledger.h"
-#include "kvreplay/sched/order.h"
 #include "kvreplay/sched/sched.h"
-#include "kvreplay/search.h"
-#include "kvreplay/storage.h"
-#include "kvreplay/tiers.h"
+#include "kvreplay/wait/order.h"
 #include "lib/base/err.h"
 #include "lib/base/progress.h"
 #include "lib/io/io.h"

@@ -8,10 +8,10 @@
 #include <stdio.h>
 
 #include "kvreplay/evidence.h"
-#include "kvreplay/populate.h"
-#include "kvreplay/sched/threads.h"
-#include "kvreplay/tiers.h"
+#include "kvreplay/prepare/populate.h"
+#include "kvreplay/prepare/tiers.h"
 #include "kvreplay/validity.h"
+#include "kvreplay/wait/threads.h"
 #include "lib/json/jsonout.h"
 #include "lib/ranks/part.h"
 #include "lib/ranks/start.h"

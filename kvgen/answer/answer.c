@@ -11,9 +11,9 @@
 
 #include "kvgen/answer/search.h"
 #include "lib/base/memory.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/sort/ascending.h"
+#include "lib/thread/thread.h"
 
 enum {
     /* First steps of a search, in rungs, and how near its results are. */

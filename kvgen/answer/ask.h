@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "kvgen/answer/load.h"
-#include "kvgen/gpu_profile.h"
 #include "kvgen/serve/engine_run.h"
+#include "kvgen/speed/gpu_profile.h"
 #include "lib/base/progress.h"
 
 /* The options of a load: --users, --speed, --request-rate. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "kvgen/sim/row.h"
-#include "kvgen/tier_model.h"
+#include "kvgen/speed/tier_model.h"
 #include "lib/base/err.h"
 
 enum {

@@ -14,9 +14,9 @@
 #include "lib/base/keymap.h"
 #include "lib/base/save.h"
 #include "lib/base/units.h"
+#include "lib/layout/extent.h"
 #include "lib/log/lines.h"
 #include "lib/log/row.h"
-#include "lib/tier/extent.h"
 
 #define VERSION_2 "fio version 2 iolog"
 #define VERSION_3 "fio version 3 iolog"

@@ -24,7 +24,7 @@ bool live_is_endpoint(const char *text)
 #include "lib/base/keymap.h"
 #include "lib/base/memory.h"
 #include "lib/base/stop.h"
-#include "lib/base/thread.h"
+#include "lib/thread/thread.h"
 
 enum {
     MAX_SOCKETS = 64,

@@ -179,6 +179,25 @@ static int set_blocks(struct engine_cache *out, const struct engine_room *room,
     return 0;
 }
 
+/* The files that --storage-capacity has room for. */
+static int bound_files(struct vllm_offload_opts *below, struct engine_cache *out,
+                       const struct engine_values *v, const struct engine_room *room, struct err *e)
+{
+    if (room->capacity[TRACE_STORAGE] == KV_NO_LIMIT)
+        return 0;
+    below->most_files = room->capacity[TRACE_STORAGE] / out->chunk_bytes;
+    below->clean_files = out->clean = room->clean;
+    out->chunks[TRACE_STORAGE] = below->most_files;
+    below->own_files = v->value[V_SHARED] > 0 && v->value[V_SHARE] < 1
+                           ? (uint64_t)(v->value[V_SHARE] * (double)below->most_files)
+                           : 0;
+    if (below->most_files == 0)
+        return bad(e, "--storage-capacity has no room for one block; none: no such tier");
+    if (v->value[V_SHARE] < 1 && below->own_files == 0)
+        return bad(e, "share: an engine's part of --storage-capacity has no room for a block");
+    return 0;
+}
+
 static int open_vllm(struct engine_cache *out, const struct engine_values *v,
                      const struct engine_room *room, const struct kv_listener *l, struct err *e)
 {
@@ -211,18 +230,8 @@ static int open_vllm(struct engine_cache *out, const struct engine_values *v,
                       "--storage-capacity none");
     if (files && below.store_threshold >= 2)
         return bad(e, "vllm takes store_threshold only without files (--storage-capacity none)");
-    if (files && room->capacity[TRACE_STORAGE] != KV_NO_LIMIT) {
-        below.most_files = room->capacity[TRACE_STORAGE] / out->chunk_bytes;
-        below.clean_files = out->clean = room->clean;
-        out->chunks[TRACE_STORAGE] = below.most_files;
-        below.own_files = v->value[V_SHARED] > 0 && v->value[V_SHARE] < 1
-                              ? (uint64_t)(v->value[V_SHARE] * (double)below.most_files)
-                              : 0;
-        if (below.most_files == 0)
-            return bad(e, "--storage-capacity has no room for one block; none: no such tier");
-        if (v->value[V_SHARE] < 1 && below.own_files == 0)
-            return bad(e, "share: an engine's part of --storage-capacity has no room for a block");
-    }
+    if (files && (rc = bound_files(&below, out, v, room, e)) < 0)
+        return rc;
     if (room->with)
         below.with = room->with->offload;
     if (host && below.chunks == 0)

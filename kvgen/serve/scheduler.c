@@ -326,12 +326,6 @@ enum attempt {
     ATTEMPT_FAILED
 };
 
-static void run(struct scheduler *s, struct serve_request *r)
-{
-    s->running[s->runs++] = r;
-    r->state = SERVE_RUNNING;
-}
-
 /* Tries to admit r, the head of q or behind some that were skipped. */
 static enum attempt try_admit(struct scheduler *s, struct deciding *d, struct queue *q,
                               struct serve_request *r)
@@ -383,7 +377,8 @@ static enum attempt try_admit(struct scheduler *s, struct deciding *d, struct qu
         enqueue(s, &s->holding, r, false);
         return ATTEMPT_DONE;
     }
-    run(s, r);
+    s->running[s->runs++] = r;
+    r->state = SERVE_RUNNING;
     const struct step_part part = {.request = r, .tokens = tokens};
     d->left -= tokens;
     d->prefill |= is_prefill(r);

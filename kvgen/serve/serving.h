@@ -11,7 +11,7 @@
 #include "kvgen/serve/step_setup.h"
 #include "kvgen/serve/transfers.h"
 #include "kvgen/source/source.h"
-#include "kvgen/tier_model.h"
+#include "kvgen/speed/tier_model.h"
 #include "kvgen/workload.h"
 #include "lib/base/hist.h"
 #include "lib/trace/trace.h"

@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-#include "kvgen/gpu_profile.h"
-#include "kvgen/prefill_time.h"
 #include "kvgen/serve/step_time.h"
+#include "kvgen/speed/gpu_profile.h"
+#include "kvgen/speed/prefill_time.h"
 #include "lib/base/err.h"
 #include "lib/model/model.h"
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "kvgen/cache/cache.h"
-#include "kvgen/tier_model.h"
+#include "kvgen/speed/tier_model.h"
 
 /* The share of the link's peak that loads and stores of many blocks reach. */
 #define TRANSFERS_LINK_SHARE 0.8

@@ -9,7 +9,7 @@
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/source/rag.h"
 #include "kvgen/source/source.h"
-#include "kvgen/tier_model.h"
+#include "kvgen/speed/tier_model.h"
 #include "kvgen/workload.h"
 #include "lib/model/model.h"
 

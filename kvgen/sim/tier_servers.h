@@ -8,7 +8,7 @@
 #include "kvgen/sim/emitter.h"
 #include "kvgen/sim/hierarchy.h"
 #include "kvgen/sim/virtual_clock.h"
-#include "kvgen/tier_model.h"
+#include "kvgen/speed/tier_model.h"
 #include "lib/base/hist.h"
 
 /*

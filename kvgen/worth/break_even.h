@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "kvgen/gpu_profile.h"
+#include "kvgen/speed/gpu_profile.h"
 #include "lib/model/model.h"
 
 struct drive_model;

@@ -15,7 +15,7 @@
 #include "kvreplay/device/trace_helper.h"
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
-#include "lib/base/thread.h"
+#include "lib/thread/thread.h"
 
 enum {
     TRACE_LOOK_NS = 40000000, /* between two looks at the buffers */

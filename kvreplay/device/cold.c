@@ -12,7 +12,7 @@
 
 #include "kvreplay/device/residency.h"
 #include "lib/io/target_files.h"
-#include "lib/tier/layout_slab.h"
+#include "lib/layout/slab.h"
 
 enum {
     PROBES = 16, /* objects, spread over what there is: the first of each folder */

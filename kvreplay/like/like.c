@@ -16,9 +16,9 @@
 #include "kvreplay/like/calls.h"
 #include "kvreplay/like/pool.h"
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/io/target_device.h"
+#include "lib/thread/thread.h"
 #include "lib/tier/stored.h"
 
 #define LIKE_EVICTIONS 64u /* taken at once */

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/err.h"
+#include "lib/thread/bell.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
 

@@ -10,9 +10,9 @@
 
 #include "kvreplay/sched/counts.h"
 #include "kvreplay/sched/dispatch.h"
-#include "kvreplay/sched/objects.h"
-#include "kvreplay/sched/room.h"
-#include "kvreplay/sched/row.h"
+#include "kvreplay/wait/objects.h"
+#include "kvreplay/wait/room.h"
+#include "kvreplay/wait/row.h"
 
 struct cleaner;
 

@@ -408,6 +408,25 @@ static void add_differing(struct counts_differing *d, int status)
     d->wrong += status == TRACE_WRONG;
 }
 
+/* How late the row began, and how far behind its due time. */
+static void add_lateness(struct counts *s, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+
+    if (t->tier != TRACE_NO_TIER) {
+        counts_record(s, s->lateness, row_late_ns(r));
+        if (t->due_ns != TRACE_NONE) {
+            s->due_rows++;
+            s->first_due_ns = t->due_ns < s->first_due_ns ? t->due_ns : s->first_due_ns;
+            s->last_due_ns = t->due_ns > s->last_due_ns ? t->due_ns : s->last_due_ns;
+        }
+    }
+    if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns) {
+        s->lag_max_ns = t->start_ns - t->due_ns;
+        s->lag_late_ns = row_late_ns(r);
+    }
+}
+
 void counts_add(struct counts *s, const struct row *r)
 {
     const struct trace_row *t = &r->t;
@@ -452,18 +471,7 @@ void counts_add(struct counts *s, const struct row *r)
         return;
     }
     both_add(s, r);
-    if (has_tier) {
-        counts_record(s, s->lateness, row_late_ns(r));
-        if (t->due_ns != TRACE_NONE) {
-            s->due_rows++;
-            s->first_due_ns = t->due_ns < s->first_due_ns ? t->due_ns : s->first_due_ns;
-            s->last_due_ns = t->due_ns > s->last_due_ns ? t->due_ns : s->last_due_ns;
-        }
-    }
-    if (t->due_ns != TRACE_NONE && t->start_ns - t->due_ns > s->lag_max_ns) {
-        s->lag_max_ns = t->start_ns - t->due_ns;
-        s->lag_late_ns = row_late_ns(r);
-    }
+    add_lateness(s, r);
     if (has_tier && t->op < COUNTS_OPS)
         group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], r);
     if (has_tier && t->op < COUNTS_OPS && r->door < s->doors[t->tier])

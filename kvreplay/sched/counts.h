@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kvreplay/sched/admission.h"
-#include "kvreplay/sched/row.h"
+#include "kvreplay/wait/admission.h"
+#include "kvreplay/wait/row.h"
 #include "lib/base/hist.h"
 
 /* Requests by the second of the run in which they arrived. */

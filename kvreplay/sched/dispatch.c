@@ -133,17 +133,12 @@ static bool prepare_read(struct row *r, enum tier_verify verify, struct tier_op 
 }
 
 /* A Miss row has no object. */
-static void prepare_lookup(const struct row *r, struct tier_op *op)
-{
-    *op = (struct tier_op){.verb = TIER_LOOKUP, .name = r->name};
-}
-
 bool dispatch_prepare(struct row *r, enum tier_verify verify, struct tier_op *op)
 {
     struct object *o = r->effect.object;
 
     if (r->stage == ROW_LOOKUP) {
-        prepare_lookup(r, op);
+        *op = (struct tier_op){.verb = TIER_LOOKUP, .name = r->name};
         return true;
     }
     if (r->effect.verdict != ROOM_GO) {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvreplay/sched/row.h"
+#include "kvreplay/wait/row.h"
 #include "lib/base/clock.h"
 #include "lib/tier/tier.h"
 

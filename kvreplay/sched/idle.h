@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/bell.h"
+#include "lib/thread/bell.h"
 
 enum {
     IDLE_SPIN_AUTO = -1,

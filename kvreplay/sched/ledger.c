@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kvreplay/sched/order.h"
+#include "kvreplay/wait/order.h"
 #include "lib/base/units.h"
 #include "lib/ranks/ranks.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/spsc.h"
-#include "lib/base/thread.h"
+#include "lib/thread/spsc.h"
+#include "lib/thread/thread.h"
 
 enum {
     READER_RUNNING,

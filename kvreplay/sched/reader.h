@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvreplay/sched/row.h"
 #include "kvreplay/sched/selection.h"
-#include "lib/base/bell.h"
+#include "kvreplay/wait/row.h"
 #include "lib/base/err.h"
+#include "lib/thread/bell.h"
 #include "lib/trace/read.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvreplay/sched/row.h"
+#include "kvreplay/wait/row.h"
 #include "lib/base/memory.h"
 
 enum {

@@ -21,8 +21,8 @@
 #include "kvreplay/sched/cleaner.h"
 #include "kvreplay/sched/dispatch.h"
 #include "kvreplay/sched/idle.h"
-#include "kvreplay/sched/pace.h"
-#include "kvreplay/sched/threads.h"
+#include "kvreplay/wait/pace.h"
+#include "kvreplay/wait/threads.h"
 #include "lib/base/stop.h"
 #include "lib/io/gap_line.h"
 
@@ -516,6 +516,28 @@ static void sched_took_slot(struct row *r, const struct tier_op *op)
     r->t.eligible_ns = r->t.start_ns - op->late_ns;
 }
 
+/* The times of the row's own operation, which has ended; more: something follows it. */
+static void sched_main_ended(struct sched *s, struct row *r, struct tier_op *op, bool more)
+{
+    int64_t done_ns = op->done_ns;
+
+    sched_took_slot(r, op);
+    r->t.latency_ns = done_ns - r->t.start_ns;
+    r->t.device_ns = op->device_ns;
+    r->part = op->part;
+    r->first_byte_ns = op->first_byte_ns;
+    r->where = op->where.wanted && op->status == 0 && !more ? &op->where : NULL;
+    r->door = op->door;
+    if (s->o.gaps)
+        r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
+    if (s->o.gaps && r->t.due_ns != TRACE_NONE) {
+        r->stopped_ns = gap_list_stopped(s->o.gaps, r->t.due_ns, r->t.start_ns - row_late_ns(r)) +
+                        gap_list_stopped(s->o.gaps, r->t.start_ns, done_ns);
+        r->in_burst = gap_list_stopped(s->o.gaps, r->t.due_ns, r->t.start_ns) > 0;
+    }
+    ledger_moved(s->env.ledger, r, op);
+}
+
 static void sched_complete(struct sched *s, struct tier_op *op)
 {
     struct row *r = op->owner;
@@ -544,22 +566,7 @@ static void sched_complete(struct sched *s, struct tier_op *op)
 
     sched_give_thread(s, r, done_ns);
     if (was == ROW_MAIN) {
-        sched_took_slot(r, op);
-        r->t.latency_ns = done_ns - r->t.start_ns;
-        r->t.device_ns = op->device_ns;
-        r->part = op->part;
-        r->first_byte_ns = op->first_byte_ns;
-        r->where = op->where.wanted && op->status == 0 && !more ? &op->where : NULL;
-        r->door = op->door;
-        if (s->o.gaps)
-            r->away_ns = gap_list_overlap(s->o.gaps, r->t.start_ns, done_ns);
-        if (s->o.gaps && r->t.due_ns != TRACE_NONE) {
-            r->stopped_ns =
-                gap_list_stopped(s->o.gaps, r->t.due_ns, r->t.start_ns - row_late_ns(r)) +
-                gap_list_stopped(s->o.gaps, r->t.start_ns, done_ns);
-            r->in_burst = gap_list_stopped(s->o.gaps, r->t.due_ns, r->t.start_ns) > 0;
-        }
-        ledger_moved(s->env.ledger, r, op);
+        sched_main_ended(s, r, op, more);
     } else if (was == ROW_LOOKUP) {
         counts_looked_up(s->env.ledger->counts, done_ns - op->start_ns, op->status == 0);
         if (!more) {

@@ -21,15 +21,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kvreplay/sched/admission.h"
 #include "kvreplay/sched/ledger.h"
-#include "kvreplay/sched/objects.h"
-#include "kvreplay/sched/order.h"
 #include "kvreplay/sched/reader.h"
-#include "kvreplay/sched/room.h"
-#include "kvreplay/sched/threads.h"
-#include "lib/base/bell.h"
+#include "kvreplay/wait/admission.h"
+#include "kvreplay/wait/objects.h"
+#include "kvreplay/wait/order.h"
+#include "kvreplay/wait/room.h"
+#include "kvreplay/wait/threads.h"
 #include "lib/base/clock.h"
+#include "lib/thread/bell.h"
 #include "lib/tier/tier.h"
 
 /* In the order of the choices of --timing. */

@@ -14,10 +14,10 @@
 #include "kvstat/count/provenance.h"
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/json/jsonout.h"
 #include "lib/log/oplog.h"
+#include "lib/thread/thread.h"
 #include "lib/trace/read.h"
 
 enum {

@@ -880,11 +880,11 @@ const int64_t *conf_i64_list(const struct conf *c, const char *path, size_t *n)
     return v ? v->i64 : NULL;
 }
 
-const char *conf_name(const struct conf *c, const char *section, size_t i)
+const char *conf_model_name(const struct conf *c, size_t i)
 {
     for (size_t k = 0; k < c->count; k++) {
         size_t parent = c->entries[k].parent;
-        if (parent != ROOT && strcmp(c->entries[parent].path, section) == 0 && i-- == 0)
+        if (parent != ROOT && strcmp(c->entries[parent].path, "model_configs") == 0 && i-- == 0)
             return c->entries[k].name;
     }
     return NULL;

@@ -48,7 +48,7 @@ const int64_t *conf_i64_list(const struct conf *c, const char *path, size_t *n);
 
 /* The i-th name in a section of the file ("model_configs"), in the file's order; lent; NULL past
  * the end. */
-const char *conf_name(const struct conf *c, const char *section, size_t i);
+const char *conf_model_name(const struct conf *c, size_t i);
 struct conf_key;
 struct conf_value;
 /* A key of conf_keys that was given another value than its default. */

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
 #include "lib/io/gap_line.h"
+#include "lib/thread/thread.h"
 
 /* The thread that only wakes up does so every BEAT, and says so when it is late by LATE: an idle
  * virtual processor may take a few ms to come back, and that alone keeps nobody from working. */

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/io/io.h"
+#include "lib/thread/thread.h"
 
 #define PSYNC_THREADS_MAX 64u
 #define PSYNC_SECTOR      512u

@@ -141,7 +141,7 @@ int target_fits(const char *path, uint64_t *bytes, struct err *e)
     return rc;
 }
 
-int target_device_node(const char *sysfs, const char *disk)
+int target_device_node(const char *disk)
 {
     /* The disk's device is the function on the bus itself, or (NVMe) one below it. */
     static const char *const up[] = {"device/numa_node", "device/device/numa_node"};
@@ -150,7 +150,7 @@ int target_device_node(const char *sysfs, const char *disk)
     if (!disk[0] || strchr(disk, '/') || disk[0] == '.')
         return -1;
     for (size_t i = 0; i < sizeof(up) / sizeof(up[0]); i++) {
-        snprintf(path, sizeof(path), "%s/block/%s/%s", sysfs, disk, up[i]);
+        snprintf(path, sizeof(path), "/sys/block/%s/%s", disk, up[i]);
         target_facts_line(path, line, sizeof(line));
         if (line[0] >= '0' && line[0] <= '9')
             return atoi(line);

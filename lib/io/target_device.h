@@ -46,7 +46,7 @@ struct target_device {
 void target_device_find(int fd, struct target_device *d);
 /* The NUMA node that the disk (its name, "nvme0n1") is nearest to; negative: not known. sysfs:
  * "/sys". */
-int target_device_node(const char *sysfs, const char *disk);
+int target_device_node(const char *disk);
 /* The kind of medium that a target's bytes end up in. */
 enum target_medium {
     TARGET_MEDIUM_UNKNOWN, /* as under FUSE */

@@ -85,10 +85,7 @@ static int text_read(int fd, char text[OWNER_BYTES])
         return -errno;
     while (n > 1 && full[n - 1] == '\n' && full[n - 2] == '\n')
         n--;
-    if (n >= OWNER_BYTES || memchr(full, '\0', (size_t)n))
-        n = snprintf(full, sizeof(full), "?"); /* nothing of ours */
-    memcpy(text, full, (size_t)n);
-    text[n] = '\0';
+    card_take(text, full, (size_t)n);
     return 0;
 }
 

@@ -197,7 +197,7 @@ int model_find(struct model *out, const char *id, const struct conf *conf,
     char known[MODEL_KNOWN_MAX] = "", hint[NEAREST_HINT];
     const char *name;
 
-    for (size_t i = 0; conf && (name = conf_name(conf, "model_configs", i)) != NULL; i++)
+    for (size_t i = 0; conf && (name = conf_model_name(conf, i)) != NULL; i++)
         if (strcmp(name, id) == 0)
             return read_model(&r, out);
     if (m) {
@@ -211,7 +211,7 @@ int model_find(struct model *out, const char *id, const struct conf *conf,
         add_known(known, m->id);
         nearest_offer(&near, m->id);
     }
-    for (size_t i = 0; conf && (name = conf_name(conf, "model_configs", i)) != NULL; i++)
+    for (size_t i = 0; conf && (name = conf_model_name(conf, i)) != NULL; i++)
         if (!find_builtin(name)) {
             add_known(known, name);
             nearest_offer(&near, name);

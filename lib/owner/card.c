@@ -232,6 +232,13 @@ static int take_early_folder(char *text, struct card *c)
     return n >= 2 ? 0 : -EINVAL;
 }
 
+void card_take(char text[OWNER_BYTES], const char *from, size_t len)
+{
+    bool whole = len < OWNER_BYTES && !memchr(from, '\0', len);
+
+    snprintf(text, OWNER_BYTES, "%.*s", whole ? (int)len : 1, whole ? from : "?");
+}
+
 int card_parse(const char *text, size_t len, struct card *c)
 {
     char copy[OWNER_BYTES + 1];

@@ -39,6 +39,9 @@ struct card {
 void card_here(struct card *c, const char *program);
 /* Writes the text, which ends with a newline. */
 void card_format(const struct card *c, char text[OWNER_BYTES]);
+/* The text of a marker from what lies in its place: one that is too long, or goes on behind a NUL,
+ * is none of ours, whatever it begins with ("?"). */
+void card_take(char text[OWNER_BYTES], const char *from, size_t len);
 /* Reads text[0..len), also of the two kinds that earlier versions wrote, in folders and elsewhere.
  * Newlines may follow. 0, or -EINVAL: nothing that kvtrace wrote. */
 int card_parse(const char *text, size_t len, struct card *c);

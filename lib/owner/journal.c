@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
+#include "lib/thread/bell.h"
+#include "lib/thread/thread.h"
 
 enum {
     BUFFER_RECORDS = 26000, /* 1 MiB */

@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/owner/card.h"
+#include "lib/thread/bell.h"
+#include "lib/thread/thread.h"
 
 #define RENEWALS 6 /* in a lease */
 
@@ -52,11 +52,6 @@ bool lease_current(const struct lease *l)
     return !l || (!lease_lost(l) && in_time(l));
 }
 
-static void lose(struct lease *l)
-{
-    atomic_store_explicit(&l->lost, true, memory_order_release);
-}
-
 static void renewed(struct lease *l, int64_t from_ns)
 {
     atomic_store_explicit(&l->until_ns, from_ns + lease_ns(l), memory_order_release);
@@ -76,7 +71,7 @@ static void renew(struct lease *l)
         if (in_time(l))
             return;
     }
-    lose(l);
+    atomic_store_explicit(&l->lost, true, memory_order_release);
 }
 
 bool lease_valid(struct lease *l)

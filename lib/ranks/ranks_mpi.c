@@ -19,9 +19,9 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/ranks/part.h"
+#include "lib/thread/thread.h"
 
 enum {
     TAG_PING = 1,

@@ -11,11 +11,11 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/hash.h"
-#include "lib/base/spsc.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/io/gap_list.h"
-#include "lib/tier/place.h"
+#include "lib/layout/place.h"
+#include "lib/thread/spsc.h"
+#include "lib/thread/thread.h"
 #include "lib/tier/stored.h"
 
 struct remote {

@@ -12,10 +12,11 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/layout/place.h"
 #include "lib/remote/remote.h"
 #include "lib/remote/resp_control.h"
+#include "lib/remote/resp_steps.h"
 #include "lib/remote/sockets.h"
-#include "lib/tier/place.h"
 
 #if KVTRACE_RESP
 #include <hiredis/hiredis.h>
@@ -31,34 +32,8 @@ enum {
     EVENTS = 64
 };
 #define POLL_NS  INT64_C(20000000)
-#define PIECE    (4 * UNITS_MIB) /* of a value that is read at a time: bounds the reader's memory */
 #define PART_MAX (512 * UNITS_MIB)
 #define MOVES    (64 * UNITS_KIB) /* contents that count as progress; a byte now and then is none */
-
-enum job_kind {
-    JOB_WRITE,
-    JOB_READ,
-    JOB_REMOVE /* a delete, or the end of a read that drops */
-};
-
-/* An operation as a sequence of commands. The cursors are bytes of the object, then parts. */
-struct cursor {
-    uint64_t at;   /* contents up to here are done */
-    uint64_t part; /* next part to remove */
-    bool began;    /* an empty object has a command, too */
-};
-struct job {
-    struct tier_op *op;
-    enum job_kind kind;
-    uint64_t bytes;        /* of contents to move */
-    uint64_t remove_until; /* parts from cursor.part on to be removed */
-    struct cursor sent, answered;
-    int64_t begin_ns, last_ns; /* first byte sent, last reply */
-    unsigned retries;
-    bool may_pass;    /* it failed, and another attempt may succeed */
-    int64_t again_ns; /* when it is repeated */
-    struct job *next;
-};
 
 struct reply {
     int type; /* REDIS_REPLY_... */
@@ -72,8 +47,9 @@ struct link {
     struct resp *r;
     redisContext *context; /* NULL: not connected */
     bool writable_wanted;
-    unsigned greetings;                 /* replies to AUTH and SELECT that are still to come */
-    struct job *first, *last, *sending; /* in the order of their commands; sending: not all sent */
+    unsigned greetings; /* replies to AUTH and SELECT that are still to come */
+    struct resp_job *first, *last,
+        *sending; /* in the order of their commands; sending: not all sent */
     unsigned jobs;
     char text[TEXT_CAP]; /* commands */
     size_t text_len, text_at;
@@ -98,8 +74,8 @@ struct resp {
     uint64_t part_bytes;
     unsigned links;
     struct link *link;
-    struct job *job, *spare;
-    struct job *again;       /* to be repeated later */
+    struct resp_job *job, *spare;
+    struct resp_job *again;  /* to be repeated later */
     unsigned retries;        /* of an operation */
     unsigned char *received; /* RECEIVE bytes */
     unsigned char *checked;  /* CHUNK bytes, aligned */
@@ -113,11 +89,6 @@ struct resp {
     atomic_int_fast64_t io_ns;
 };
 
-static uint64_t parts_of(const struct resp *r, uint64_t bytes)
-{
-    return bytes <= r->part_bytes ? 1 : (bytes + r->part_bytes - 1) / r->part_bytes;
-}
-
 /* ---- jobs ---- */
 
 static void fail(struct tier_op *op, int status)
@@ -126,117 +97,21 @@ static void fail(struct tier_op *op, int status)
         op->status = status;
 }
 
-/* Errors that may pass: the server is busy, or was not reached. */
-static bool may_pass(int status, const char *code)
-{
-    static const char *const words[] = {"RESP:LOADING", "RESP:BUSY", "RESP:TRYAGAIN",
-                                        "RESP:MASTERDOWN", "RESP:CLUSTERDOWN"};
-
-    for (size_t i = 0; code && i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(code, words[i]) == 0)
-            return true;
-    }
-    return !code && (status == -ETIMEDOUT || status == -ECONNRESET || status == -EPIPE ||
-                     status == -ECONNREFUSED || status == -EHOSTUNREACH || status == -ENETUNREACH ||
-                     status == -ENOENT); /* of a socket's path */
-}
-
-/* The length of the command that begins at at: a part that is written, a piece that is read. */
-static uint64_t step_bytes(const struct resp *r, const struct job *j, uint64_t at)
-{
-    uint64_t len = r->part_bytes - at % r->part_bytes;
-
-    if (j->kind == JOB_READ && len > PIECE)
-        len = PIECE;
-    return len < j->bytes - at ? len : j->bytes - at;
-}
-
-enum step {
-    STEP_CONTENTS,
-    STEP_REMOVE,
-    STEP_NONE
-};
-static enum step next_step(const struct job *j, const struct cursor *c)
-{
-    if (j->kind != JOB_REMOVE && (c->at < j->bytes || !c->began))
-        return STEP_CONTENTS;
-    return c->part < j->remove_until ? STEP_REMOVE : STEP_NONE;
-}
-
-static void step_done(const struct resp *r, const struct job *j, struct cursor *c)
-{
-    if (next_step(j, c) == STEP_CONTENTS) {
-        c->at += step_bytes(r, j, c->at);
-        c->began = true;
-    } else {
-        c->part++;
-    }
-}
-
-static void job_begin(const struct resp *r, struct job *j, struct tier_op *op)
-{
-    /* Bytes that are written over: 0 if the object has another name now. */
-    uint64_t stored = place_bytes(op->place), over = place_epoch(op->place) ? 0 : stored;
-    uint64_t bytes = DATA_PADDED(op->size);
-
-    *j = (struct job){.op = op};
-    switch (op->verb) {
-    case TIER_LOOKUP: /* of engines that say so only */
-        break;
-    case TIER_WRITE: /* parts of a longer object before it go */
-        j->kind = JOB_WRITE;
-        j->bytes = bytes;
-        j->sent.part = j->answered.part = parts_of(r, bytes);
-        j->remove_until = parts_of(r, over);
-        break;
-    case TIER_READ:
-        j->kind = JOB_READ;
-        j->bytes = bytes;
-        break;
-    case TIER_DELETE:
-        j->kind = JOB_REMOVE;
-        j->remove_until = parts_of(r, stored);
-        break;
-    }
-}
-
-/* A read that drops its object goes on as a removal; so does a write, of what it has replaced and
- * that has another name, and the first of two removals. */
-static bool job_drops(const struct resp *r, struct job *j)
-{
-    struct tier_op *op = j->op;
-    bool drops = j->kind == JOB_WRITE  ? place_epoch(op->place) != 0
-                 : j->kind == JOB_READ ? op->drop
-                                       : op->verb == TIER_DELETE && place_twice(op->place);
-
-    if (!drops || op->status < 0)
-        return false;
-    if (j->kind == JOB_REMOVE)
-        op->place = place_of(place_bytes(op->place), 0);
-    op->part.slot_ns = j->begin_ns - op->start_ns;
-    op->part.io_ns = j->last_ns - j->begin_ns;
-    j->kind = JOB_REMOVE;
-    j->sent = j->answered = (struct cursor){0};
-    j->remove_until = parts_of(r, place_bytes(op->place));
-    j->begin_ns = 0;
-    return true;
-}
-
 /* A failed operation begins anew after a while, if it may. A removal goes on as a removal: what it
  * removes may be gone already. */
-static bool job_repeats(struct resp *r, struct job *j)
+static bool job_repeats(struct resp *r, struct resp_job *j)
 {
     struct tier_op *op = j->op;
-    const struct job was = *j;
+    const struct resp_job was = *j;
 
     if (!j->may_pass || j->retries == r->retries)
         return false;
     if (op->source) /* it has taken back what is stored */
         j->sent = j->answered;
-    else if (was.kind == JOB_REMOVE)
-        j->sent = j->answered = (struct cursor){0};
+    else if (was.kind == RESP_REMOVE)
+        j->sent = j->answered = (struct resp_cursor){0};
     else
-        job_begin(r, j, op);
+        resp_job_begin(j, op, r->part_bytes);
     j->begin_ns = was.begin_ns;
     j->may_pass = false;
     j->retries = was.retries + 1;
@@ -250,11 +125,11 @@ static bool job_repeats(struct resp *r, struct job *j)
 }
 
 /* The source gets back the pieces that it gave and that no reply came for. */
-static void give_back(const struct resp *r, const struct job *j)
+static void give_back(const struct resp_job *j)
 {
     const struct tier_source *source = j->op->source;
 
-    for (struct cursor c = j->answered; source && c.at < j->sent.at; step_done(r, j, &c))
+    for (struct resp_cursor c = j->answered; source && c.at < j->sent.at; resp_step_done(j, &c))
         source->give(source->ctx, c.at, j->op->status);
 }
 
@@ -270,18 +145,18 @@ static void note_stored(const struct resp *r, const struct tier_op *op, uint64_t
                      (writes ? (int64_t)bytes : 0) - (int64_t)stored);
 }
 
-static void job_end(struct resp *r, struct job *j)
+static void job_end(struct resp *r, struct resp_job *j)
 {
     struct tier_op *op = j->op;
     uint64_t stored = place_bytes(op->place), bytes = DATA_PADDED(op->size);
     int64_t now = clock_now_ns();
 
-    give_back(r, j);
+    give_back(j);
     int64_t took = j->begin_ns && j->last_ns > j->begin_ns ? j->last_ns - j->begin_ns : 0;
 
     /* Some of several parts may be there and others not. */
-    if (op->status < 0 && op->status != -ENOENT && j->kind != JOB_READ &&
-        (parts_of(r, bytes) > 1 || parts_of(r, stored) > 1))
+    if (op->status < 0 && op->status != -ENOENT && j->kind != RESP_READ &&
+        (resp_parts(r->part_bytes, bytes) > 1 || resp_parts(r->part_bytes, stored) > 1))
         remote_tears(r->remote);
     note_stored(r, op, stored, bytes);
     if (op->verb == TIER_WRITE && (op->status == 0 || !place_epoch(op->place)))
@@ -292,11 +167,11 @@ static void job_end(struct resp *r, struct job *j)
             place_of((bytes > stored ? bytes : stored) | PLACE_TWICE, place_epoch(op->place));
     else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
         op->place = NULL;
-    if (j->kind == JOB_REMOVE && op->verb != TIER_DELETE) {
+    if (j->kind == RESP_REMOVE && op->verb != TIER_DELETE) {
         op->part.meta_ns = took;
     } else {
         op->part.slot_ns = j->begin_ns ? j->begin_ns - op->start_ns : now - op->start_ns;
-        if (j->kind == JOB_REMOVE)
+        if (j->kind == RESP_REMOVE)
             op->part.meta_ns = took;
         else
             op->part.io_ns = took;
@@ -334,9 +209,9 @@ static void check_contents(struct resp *r, struct tier_op *op, const char *text,
 }
 
 /* The value of a read has arrived. Nothing where something was stored: it is gone. */
-static void take_value(struct resp *r, struct job *j, const char *text, size_t len)
+static void take_value(struct resp *r, struct resp_job *j, const char *text, size_t len)
 {
-    uint64_t at = j->answered.at, want = step_bytes(r, j, at);
+    uint64_t at = j->answered.at, want = resp_step_bytes(j, at);
     struct tier_op *op = j->op;
 
     if (len == 0 && at == 0) {
@@ -360,7 +235,7 @@ static void take_value(struct resp *r, struct job *j, const char *text, size_t l
 static void *reply_string(const redisReadTask *task, char *text, size_t len)
 {
     struct link *l = task->privdata;
-    struct job *j = l->first;
+    struct resp_job *j = l->first;
 
     l->reply.type = task->type;
     l->reply.len = len;
@@ -368,7 +243,7 @@ static void *reply_string(const redisReadTask *task, char *text, size_t len)
         size_t n = len < sizeof(l->reply.text) - 1 ? len : sizeof(l->reply.text) - 1;
         memcpy(l->reply.text, text, n);
         l->reply.text[n] = '\0';
-    } else if (l->greetings == 0 && j && j->kind == JOB_READ) {
+    } else if (l->greetings == 0 && j && j->kind == RESP_READ) {
         j->last_ns = clock_now_ns();
         take_value(l->r, j, text, len);
     }
@@ -442,7 +317,7 @@ static redisReplyObjectFunctions reply_functions = {.createString = reply_string
                                                     .freeObject = reply_free};
 
 /* Puts the operation behind those that the link has. */
-static void link_append(struct link *l, struct job *j)
+static void link_append(struct link *l, struct resp_job *j)
 {
     if (l->last)
         l->last->next = j;
@@ -459,11 +334,11 @@ static bool is_ok(const struct reply *reply)
 }
 
 /* Whether the reply is one that the command can have: the next one of a job, of contents or not. */
-static bool is_wanted(const struct reply *reply, enum job_kind kind, bool contents)
+static bool is_wanted(const struct reply *reply, enum resp_job_kind kind, bool contents)
 {
-    if (kind == JOB_READ)
+    if (kind == RESP_READ)
         return reply->type == REDIS_REPLY_STRING;
-    if (kind == JOB_WRITE && contents)
+    if (kind == RESP_WRITE && contents)
         return is_ok(reply);
     return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0 && reply->integer <= 1;
 }
@@ -471,7 +346,7 @@ static bool is_wanted(const struct reply *reply, enum job_kind kind, bool conten
 /* A whole reply to the first command that waits for one. False: the link cannot go on. */
 static bool take_reply(struct resp *r, struct link *l)
 {
-    struct job *j = l->first;
+    struct resp_job *j = l->first;
 
     l->progress_ns = clock_now_ns();
     l->moved = 0;
@@ -482,27 +357,27 @@ static bool take_reply(struct resp *r, struct link *l)
     if (!j || (j == l->sending && j->answered.at == j->sent.at &&
                j->answered.part == j->sent.part && j->answered.began == j->sent.began))
         return false; /* nobody asked */
-    bool main = next_step(j, &j->answered) == STEP_CONTENTS;
+    bool main = resp_next_step(j, &j->answered) == RESP_STEP_CONTENTS;
     bool first = !j->answered.began && j->answered.part == 0;
-    if (j->kind != JOB_READ || l->reply.type != REDIS_REPLY_STRING)
+    if (j->kind != RESP_READ || l->reply.type != REDIS_REPLY_STRING)
         j->last_ns = clock_now_ns();
     if (l->reply.type == REDIS_REPLY_ERROR) {
         if (j->op->status == 0) {
             resp_code(j->op->code, l->reply.text);
             snprintf(j->op->said, sizeof(j->op->said), "%s", l->reply.text);
-            j->may_pass = may_pass(-EREMOTEIO, j->op->code);
+            j->may_pass = resp_may_pass(-EREMOTEIO, j->op->code);
         }
         fail(j->op, -EREMOTEIO);
     } else if (!is_wanted(&l->reply, j->kind, main)) {
         fail(j->op, -EPROTO);
-    } else if (j->kind == JOB_REMOVE && first && l->reply.integer == 0 && j->retries == 0 &&
+    } else if (j->kind == RESP_REMOVE && first && l->reply.integer == 0 && j->retries == 0 &&
                j->op->verb != TIER_WRITE && !place_twice(j->op->place)) {
         fail(j->op, -ENOENT);
     }
     if (main && j->op->source)
         j->op->source->give(j->op->source->ctx, j->answered.at, j->op->status);
-    step_done(r, j, &j->answered);
-    if (next_step(j, &j->answered) != STEP_NONE)
+    resp_step_done(j, &j->answered);
+    if (resp_next_step(j, &j->answered) != RESP_STEP_NONE)
         return true;
     l->first = j->next;
     if (!l->first)
@@ -511,7 +386,7 @@ static bool take_reply(struct resp *r, struct link *l)
         l->sending = j->next;
     l->jobs--;
     j->next = NULL;
-    if (job_drops(r, j))
+    if (resp_job_drops(j))
         link_append(l, j);
     else if (!job_repeats(r, j))
         job_end(r, j);
@@ -537,16 +412,16 @@ static void link_close(struct link *l)
 /* Closes the link; all its operations fail. */
 static void link_fail(struct resp *r, struct link *l, int status, const char *code)
 {
-    struct job *j = l->first;
+    struct resp_job *j = l->first;
 
     link_close(l);
     l->first = l->last = l->sending = NULL;
     l->jobs = 0;
     while (j) {
-        struct job *next = j->next;
+        struct resp_job *next = j->next;
         if (j->op->status == 0) {
             snprintf(j->op->code, sizeof(j->op->code), "%s", code ? code : "");
-            j->may_pass = may_pass(status, code);
+            j->may_pass = resp_may_pass(status, code);
         }
         fail(j->op, code ? -EREMOTEIO : status);
         if (!job_repeats(r, j))
@@ -632,7 +507,7 @@ static int link_open(struct resp *r, struct link *l)
 }
 
 /* Asks the source of the write that is next for its piece. 0, l->starved: not yet. */
-static int link_take(struct link *l, const struct job *j)
+static int link_take(struct link *l, const struct resp_job *j)
 {
     const struct tier_source *source = j->op->source;
     const void *contents = NULL;
@@ -649,28 +524,28 @@ static int link_take(struct link *l, const struct job *j)
  * negative errno. */
 static int link_next(struct resp *r, struct link *l)
 {
-    struct job *j = l->sending;
+    struct resp_job *j = l->sending;
     char name[RESP_NAME_CAP], from[24], to[24];
 
     if (!j || l->body_left || l->tail || TEXT_CAP - l->text_len < 256)
         return 0;
     struct tier_op *op = j->op;
-    if (j->kind == JOB_WRITE && next_step(j, &j->sent) == STEP_CONTENTS) {
+    if (j->kind == RESP_WRITE && resp_next_step(j, &j->sent) == RESP_STEP_CONTENTS) {
         int rc = link_take(l, j);
         if (rc < 0 || l->starved)
             return rc;
     }
     if (!j->begin_ns)
         j->begin_ns = clock_now_ns();
-    uint32_t epoch = remote_name_epoch(r->remote, j->kind == JOB_WRITE ? NULL : op->place);
-    if (next_step(j, &j->sent) == STEP_REMOVE) {
+    uint32_t epoch = remote_name_epoch(r->remote, j->kind == RESP_WRITE ? NULL : op->place);
+    if (resp_next_step(j, &j->sent) == RESP_STEP_REMOVE) {
         const char *const word[] = {"UNLINK", name};
         resp_name(name, op->name, epoch, j->sent.part);
         put_command(l, word, 2, 0, false);
     } else {
-        uint64_t at = j->sent.at, len = step_bytes(r, j, at), in = at % r->part_bytes;
+        uint64_t at = j->sent.at, len = resp_step_bytes(j, at), in = at % r->part_bytes;
         resp_name(name, op->name, epoch, at / r->part_bytes);
-        if (j->kind == JOB_WRITE) {
+        if (j->kind == RESP_WRITE) {
             const char *const word[] = {"SET", name};
             put_command(l, word, 2, len, true);
             l->body_left = len;
@@ -684,8 +559,8 @@ static int link_next(struct resp *r, struct link *l)
             put_command(l, word, 4, 0, false);
         }
     }
-    step_done(r, j, &j->sent);
-    if (next_step(j, &j->sent) == STEP_NONE)
+    resp_step_done(j, &j->sent);
+    if (resp_next_step(j, &j->sent) == RESP_STEP_NONE)
         l->sending = j->next;
     return 1;
 }
@@ -773,14 +648,14 @@ static int link_send(struct resp *r, struct link *l)
 }
 
 /* Whether what has come of a reply may go on: only a value that is read is long. */
-static bool link_may_grow(const struct resp *r, const struct link *l)
+static bool link_may_grow(const struct link *l)
 {
     const redisReader *in = l->context->reader;
-    const struct job *j = l->first;
-    bool reads = l->greetings == 0 && j && j->kind == JOB_READ;
+    const struct resp_job *j = l->first;
+    bool reads = l->greetings == 0 && j && j->kind == RESP_READ;
 
     return in->len == in->pos || resp_may_grow(in->buf + in->pos, in->len - in->pos,
-                                               reads ? step_bytes(r, j, j->answered.at) : 0);
+                                               reads ? resp_step_bytes(j, j->answered.at) : 0);
 }
 
 /* Takes what has arrived. 0 or negative errno; a refused greeting leaves its code in code. */
@@ -808,7 +683,7 @@ static int link_receive(struct resp *r, struct link *l, char code[TIER_CODE_CAP]
                 return -EPROTO;
             }
         }
-        if (!link_may_grow(r, l))
+        if (!link_may_grow(l))
             return -EPROTO;
         if (n < RECEIVE)
             return 0;
@@ -855,7 +730,7 @@ static void link_serve(struct resp *r, struct link *l, uint32_t events)
 }
 
 /* Gives a waiting operation to the link with the least to do. */
-static void assign(struct resp *r, struct job *j)
+static void assign(struct resp *r, struct resp_job *j)
 {
     struct link *l = &r->link[0];
 
@@ -878,10 +753,10 @@ static void take_operations(struct resp *r)
     struct tier_op *op;
 
     while ((op = remote_take(r->remote))) {
-        struct job *j = r->spare; /* as many as operations may be inside */
+        struct resp_job *j = r->spare; /* as many as operations may be inside */
         r->spare = j->next;
         r->inside++;
-        job_begin(r, j, op);
+        resp_job_begin(j, op, r->part_bytes);
         assign(r, j);
     }
 }
@@ -891,7 +766,7 @@ static int64_t take_repeated(struct resp *r, int64_t now)
 {
     int64_t least = INT64_MAX;
 
-    for (struct job **at = &r->again, *j; (j = *at) != NULL;) {
+    for (struct resp_job **at = &r->again, *j; (j = *at) != NULL;) {
         if (j->again_ns > now) {
             least = j->again_ns - now < least ? j->again_ns - now : least;
             at = &j->next;

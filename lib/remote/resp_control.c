@@ -4,7 +4,6 @@
  * its type and shape; only the first word of an error is looked at. */
 #include "lib/remote/resp_control.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -59,41 +58,6 @@ struct resp_control {
     struct remote_control table;
     struct inventory_store list;
 };
-
-void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint32_t epoch, uint64_t part)
-{
-    char stem[STEM_CAP];
-
-    stem_format(stem, object, epoch);
-    if (part == 0)
-        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s", stem);
-    else
-        snprintf(name, RESP_NAME_CAP, OWNER_PREFIX "%s.%" PRIu64, stem, part);
-}
-
-void resp_code(char code[TIER_CODE_CAP], const char *text)
-{
-    size_t n = 0;
-
-    while (isupper((unsigned char)text[n]) || (n > 0 && isdigit((unsigned char)text[n])))
-        n++;
-    if (n == 0 || n > TIER_CODE_CAP - sizeof("RESP:"))
-        snprintf(code, TIER_CODE_CAP, "RESP:ERR");
-    else
-        snprintf(code, TIER_CODE_CAP, "RESP:%.*s", (int)n, text);
-}
-
-bool resp_may_grow(const char *text, size_t len, uint64_t most)
-{
-    const char *end = memchr(text, '\n', len < RESP_LINE_MAX ? len : RESP_LINE_MAX);
-    uint64_t bytes;
-
-    if (!end)
-        return len < RESP_LINE_MAX;
-    /* Only a string goes on behind its first line, which is its length. */
-    return end > text && end[-1] == '\r' &&
-           units_parse_digits(text, (size_t)(end - text) - 1, &bytes) == 0 && bytes <= most;
-}
 
 /* ---- bytes ---- */
 
@@ -333,23 +297,6 @@ static redisReply *expect(struct resp_control *c, redisReply *reply, const int t
 
 /* ---- connecting ---- */
 
-/* The value behind "NAME:" at the beginning of a line of text, in buf. */
-static bool info_value(const char *text, const char *name, char *buf, size_t cap)
-{
-    size_t len = strlen(name);
-
-    for (const char *line = text, *end; line; line = end ? end + 1 : NULL) {
-        end = strchr(line, '\n');
-        if (strncmp(line, name, len) == 0 && line[len] == ':') {
-            size_t n = strcspn(line + len + 1, "\r\n");
-            snprintf(buf, cap, "%.*s", (int)(n < cap ? n : cap - 1), line + len + 1);
-            err_make_harmless(buf);
-            return true;
-        }
-    }
-    return false;
-}
-
 /* -ENOTSUP: it is a node of a cluster. A server that refuses to tell counts as none. */
 static int refuse_cluster(struct resp_control *c, struct err *e)
 {
@@ -361,7 +308,8 @@ static int refuse_cluster(struct resp_control *c, struct err *e)
     if (!reply)
         return rc;
     bool is = reply->type == REDIS_REPLY_STRING &&
-              info_value(reply->str, "cluster_enabled", on, sizeof(on)) && strcmp(on, "1") == 0;
+              resp_info_value(reply->str, "cluster_enabled", on, sizeof(on)) &&
+              strcmp(on, "1") == 0;
     freeReplyObject(reply);
     return is ? err_set(e, -ENOTSUP, ERR_TARGET, c->where, "%s", no_cluster) : 0;
 }
@@ -528,11 +476,8 @@ static int store_get(void *ctx, char text[OWNER_BYTES], int64_t *now_s, struct e
     pthread_mutex_unlock(&c->lock);
     if (marker) {
         rc = marker->type == REDIS_REPLY_NIL ? -ENOENT : 0;
-        /* One that is too long, or goes on behind a NUL, is none of ours, whatever it begins with.
-         */
-        bool whole = rc == 0 && marker->len > 0 && marker->len < OWNER_BYTES &&
-                     strlen(marker->str) == marker->len;
-        snprintf(text, OWNER_BYTES, "%s", whole ? marker->str : rc == 0 ? "?" : "");
+        if (rc == 0) /* an empty one is none of ours: it is put as a whole */
+            card_take(text, marker->len > 0 ? marker->str : "?", marker->len > 0 ? marker->len : 1);
         freeReplyObject(marker);
     }
     if (time)
@@ -960,36 +905,16 @@ static void count_left(const void *ctx, uint64_t *objects, uint64_t *bytes)
 
 /* ---- INFO ---- */
 
-static int64_t info_number(const char *text, const char *name)
-{
-    char buf[24];
-    int64_t value;
-
-    return info_value(text, name, buf, sizeof(buf)) && units_parse_i64(buf, &value) == 0 ? value
-                                                                                         : -1;
-}
-
 int resp_control_info(struct resp_control *c, struct resp_info *i)
 {
-    char version[32];
     int rc;
 
-    *i = (struct resp_info){.max_bytes = -1, .used_bytes = -1, .evicted = -1};
     pthread_mutex_lock(&c->lock);
     redisReply *reply = ask(c, a_text, &rc, NULL, "INFO");
     pthread_mutex_unlock(&c->lock);
     if (!reply)
         return rc;
-    if (info_value(reply->str, "valkey_version", version, sizeof(version)))
-        snprintf(i->server, sizeof(i->server), "valkey %s", version);
-    else if (info_value(reply->str, "dragonfly_version", version, sizeof(version)))
-        snprintf(i->server, sizeof(i->server), "dragonfly %s", version);
-    else if (info_value(reply->str, "redis_version", version, sizeof(version)))
-        snprintf(i->server, sizeof(i->server), "redis %s", version);
-    info_value(reply->str, "maxmemory_policy", i->policy, sizeof(i->policy));
-    i->max_bytes = info_number(reply->str, "maxmemory");
-    i->used_bytes = info_number(reply->str, "used_memory");
-    i->evicted = info_number(reply->str, "evicted_keys");
+    resp_info_read(i, reply->str);
     freeReplyObject(reply);
     return 0;
 }

@@ -8,21 +8,9 @@
 #include <stdint.h>
 
 #include "lib/remote/remote.h"
+#include "lib/remote/resp_text.h"
 #include "lib/tier/tier.h"
 #include "lib/tier/uri.h"
-
-enum {
-    RESP_NAME_CAP = 80,       /* "kvtrace:STEM", ".PART" */
-    RESP_LINE_MAX = 16 * 1024 /* bytes of a line that a server may send: a status, an error */
-};
-/* The name of a part of an object of that epoch; 0: "kvtrace:STEM" (lib/owner/stem.h). */
-void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint32_t epoch, uint64_t part);
-/* "RESP:WORD" from the text of an error reply. */
-void resp_code(char code[TIER_CODE_CAP], const char *text);
-/* Whether a value of an answer may go on, of which text[0..len) has come behind its type, and not
- * all: a string of up to most bytes, or a line. False before memory is taken for what a server says
- * that it will send. */
-bool resp_may_grow(const char *text, size_t len, uint64_t most);
 
 struct resp_control;
 
@@ -38,12 +26,7 @@ void resp_control_begin(struct resp_control *c);
 /* For remote_open; valid as long as c. */
 const struct remote_control *resp_control_table(const struct resp_control *c);
 
-/* The server's INFO; negative: not known. */
-struct resp_info {
-    char server[64]; /* "redis 7.0.15" */
-    char policy[32]; /* maxmemory-policy */
-    int64_t max_bytes, used_bytes, evicted;
-};
+/* Negative errno: the server does not tell. */
 int resp_control_info(struct resp_control *c, struct resp_info *i);
 
 #endif

@@ -12,12 +12,13 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/layout/place.h"
 #include "lib/remote/remote.h"
 #include "lib/remote/s3_ask.h"
 #include "lib/remote/s3_control.h"
+#include "lib/remote/s3_stages.h"
 #include "lib/remote/s3_xml.h"
 #include "lib/remote/sockets.h"
-#include "lib/tier/place.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>
@@ -31,44 +32,16 @@ enum {
     POLL_MS = 1000,
     SOCKETS_MORE = 64, /* open at once, beside those of requests: libcurl tries several addresses */
     PARTS_MAX = 10000, /* of one upload */
-    TAG_CAP = 96
 };
 #define PART_DEFAULT (64 * UNITS_MIB)
 #define STEP_BYTES   UNITS_MIB /* at least so much moves within the time limit, or all the rest */
-
-enum stage {
-    STAGE_CREATE,   /* of a multipart upload */
-    STAGE_MOVE,     /* contents, in pieces at once */
-    STAGE_COMPLETE, /* the upload becomes the object */
-    STAGE_ABORT,    /* the upload is given up */
-    STAGE_REMOVE    /* a delete, or the end of a read that drops */
-};
-
-/* The tag that the server gave a part. */
-struct tag {
-    char text[TAG_CAP];
-};
-
-/* An operation under way. It has a request at least: no more jobs than requests. */
-struct job {
-    struct tier_op *op;
-    enum stage stage;
-    int64_t stage_ns;              /* when it began */
-    uint64_t bytes;                /* of contents: whole blocks */
-    unsigned pieces, next, inside; /* of the contents; to begin next; requests of this stage */
-    char *upload;                  /* its name, escaped; NULL: none */
-    struct tag *tag;               /* of each piece of an upload */
-    char *text;                    /* that completes it */
-    size_t text_len;
-    struct job *link; /* spare, or with pieces that wait for a request */
-};
 
 /* A transfer, with a handle of its own, which keeps its settings and connections are shared. */
 struct request {
     struct s3 *s;
     CURL *easy;
     struct s3_headers *signed_head;
-    struct job *job;
+    struct s3_job *job;
     unsigned piece;
     uint64_t at, end;              /* bytes of the object: the next to move, behind the last */
     const unsigned char *contents; /* of the piece, where the operation has a source */
@@ -106,8 +79,8 @@ struct s3 {
     CURLM *multi;
     unsigned requests, running; /* running: taken by a job */
     struct request *request, *spare;
-    struct job *job, *spare_job;
-    struct job *more, *more_last;           /* with pieces to begin */
+    struct s3_job *job, *spare_job;
+    struct s3_job *more, *more_last;        /* with pieces to begin */
     struct tier_op *waiting, *waiting_last; /* for a spare request; linked by next */
     struct remote *remote;
     atomic_uint_fast64_t ios, uploads_left;
@@ -173,7 +146,7 @@ static size_t take_body(char *text, size_t one, size_t n, void *ctx)
 
     (void)one;
     curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &http);
-    if (!s3_fine(http) || q->job->op->verb != TIER_READ || q->job->stage != STAGE_MOVE)
+    if (!s3_fine(http) || q->job->op->verb != TIER_READ || q->job->stage != S3_STAGE_MOVE)
         return take_words(q, text, n);
     if (q->job->op->first_byte_ns == TIER_UNKNOWN_NS)
         q->job->op->first_byte_ns = clock_now_ns() - q->job->op->start_ns;
@@ -227,11 +200,11 @@ static size_t give_contents(struct request *q, char *to, size_t n)
 static size_t give_body(char *to, size_t one, size_t n, void *ctx)
 {
     struct request *q = ctx;
-    const struct job *j = q->job;
+    const struct s3_job *j = q->job;
     size_t given;
 
     (void)one;
-    if (j->stage == STAGE_COMPLETE) {
+    if (j->stage == S3_STAGE_COMPLETE) {
         given = j->text_len - q->taken < n ? j->text_len - q->taken : n;
         memcpy(to, j->text + q->taken, given);
         q->taken += given;
@@ -245,7 +218,7 @@ static size_t give_body(char *to, size_t one, size_t n, void *ctx)
 
 static void give_from_begin(struct request *q)
 {
-    q->at = q->job->stage == STAGE_MOVE ? q->piece * q->s->part_bytes : 0;
+    q->at = q->job->stage == S3_STAGE_MOVE ? q->piece * q->s->part_bytes : 0;
     q->have = q->taken = 0;
 }
 
@@ -265,7 +238,7 @@ static int give_body_again(void *ctx, curl_off_t offset, int origin)
 static size_t take_header(char *line, size_t one, size_t n, void *ctx)
 {
     struct request *q = ctx;
-    const struct job *j = q->job;
+    const struct s3_job *j = q->job;
 
     (void)one;
     q->headers += n;
@@ -273,12 +246,12 @@ static size_t take_header(char *line, size_t one, size_t n, void *ctx)
         q->cut = true;
         return 0;
     }
-    if (j->stage != STAGE_MOVE || !j->tag || n < 7 || strncasecmp(line, "ETag: ", 6) != 0)
+    if (j->stage != S3_STAGE_MOVE || !j->tag || n < 7 || strncasecmp(line, "ETag: ", 6) != 0)
         return n;
     size_t len = n - 6;
     while (len > 0 && strchr("\r\n ", line[6 + len - 1]))
         len--;
-    if (len < TAG_CAP) {
+    if (len < S3_TAG_CAP) {
         memcpy(j->tag[q->piece].text, line + 6, len);
         j->tag[q->piece].text[len] = '\0';
     }
@@ -286,9 +259,9 @@ static size_t take_header(char *line, size_t one, size_t n, void *ctx)
 }
 
 /* Does the stage of the job change the store? */
-static bool changes(const struct job *j)
+static bool changes(const struct s3_job *j)
 {
-    return j->stage != STAGE_MOVE || j->op->verb == TIER_WRITE;
+    return j->stage != S3_STAGE_MOVE || j->op->verb == TIER_WRITE;
 }
 
 /* libcurl is about to send the request. It would send it again, on another connection, when the
@@ -336,21 +309,21 @@ static int close_socket(void *ctx, curl_socket_t fd)
  * signed. */
 static void set_url(const struct s3 *s, const struct request *q, const char *verb)
 {
-    const struct job *j = q->job;
+    const struct s3_job *j = q->job;
     char url[S3_URL_CAP + 3 * S3_TOKEN_CAP + 64], name[S3_NAME_CAP];
 
-    bool written = j->op->verb == TIER_WRITE && j->stage != STAGE_REMOVE;
+    bool written = j->op->verb == TIER_WRITE && j->stage != S3_STAGE_REMOVE;
     s3_object_name(name, j->op->name, remote_name_epoch(s->remote, written ? NULL : j->op->place));
     s3_url(&s->u, s->u.endpoint[door_of(s, j->op)], name, url);
     size_t len = strlen(url), room = sizeof(url) - len;
-    if (j->stage == STAGE_CREATE)
+    if (j->stage == S3_STAGE_CREATE)
         snprintf(url + len, room, "?uploads=");
-    else if (j->stage == STAGE_MOVE && j->upload)
+    else if (j->stage == S3_STAGE_MOVE && j->upload)
         snprintf(url + len, room, "?partNumber=%u&uploadId=%s", q->piece + 1, j->upload);
-    else if (j->upload && j->stage != STAGE_REMOVE)
+    else if (j->upload && j->stage != S3_STAGE_REMOVE)
         snprintf(url + len, room, "?uploadId=%s", j->upload);
     curl_easy_setopt(q->easy, CURLOPT_URL, url);
-    bool xml = j->stage == STAGE_COMPLETE;
+    bool xml = j->stage == S3_STAGE_COMPLETE;
     curl_easy_setopt(
         q->easy, CURLOPT_HTTPHEADER,
         s3_headers_sign(q->signed_head, verb, url, xml ? "Content-Type: application/xml" : NULL));
@@ -359,11 +332,11 @@ static void set_url(const struct s3 *s, const struct request *q, const char *ver
 /* Verb, range and length of what q asks. Returns the verb. */
 static const char *set_verb(struct request *q)
 {
-    const struct job *j = q->job;
-    bool posts = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE;
-    bool moves = j->stage == STAGE_MOVE, puts = moves && j->op->verb == TIER_WRITE;
+    const struct s3_job *j = q->job;
+    bool posts = j->stage == S3_STAGE_CREATE || j->stage == S3_STAGE_COMPLETE;
+    bool moves = j->stage == S3_STAGE_MOVE, puts = moves && j->op->verb == TIER_WRITE;
     const char *verb = posts ? "POST" : puts ? "PUT" : moves ? "GET" : "DELETE";
-    uint64_t len = j->stage == STAGE_COMPLETE ? j->text_len : q->end - q->at;
+    uint64_t len = j->stage == S3_STAGE_COMPLETE ? j->text_len : q->end - q->at;
     char range[48];
 
     curl_easy_setopt(q->easy, CURLOPT_UPLOAD, 0L);
@@ -387,12 +360,12 @@ static void request_done(struct s3 *s, struct request *q, int64_t now);
 /* Sends what q asks, for the first time or again. */
 static void request_send(struct s3 *s, struct request *q)
 {
-    const struct job *j = q->job;
+    const struct s3_job *j = q->job;
 
     give_from_begin(q);
     q->end = q->body_len = q->headers = q->step_bytes = 0;
     q->excess = q->cut = false;
-    if (j->stage == STAGE_MOVE)
+    if (j->stage == S3_STAGE_MOVE)
         q->end = q->piece + 1 == j->pieces ? j->bytes : q->at + s->part_bytes;
     q->begin_ns = q->step_ns = clock_now_ns();
     q->again_ns = 0;
@@ -409,11 +382,11 @@ static void request_send(struct s3 *s, struct request *q)
 }
 
 /* Begins the stage of its job, or the next piece of it. */
-static void request_start(struct s3 *s, struct request *q, struct job *j)
+static void request_start(struct s3 *s, struct request *q, struct s3_job *j)
 {
     q->job = j;
     q->retries = 0;
-    if (j->stage == STAGE_MOVE)
+    if (j->stage == S3_STAGE_MOVE)
         q->piece = j->next++;
     j->inside++;
     s->running++;
@@ -422,7 +395,7 @@ static void request_start(struct s3 *s, struct request *q, struct job *j)
 
 /* Has the next piece of j contents to send? They are in *contents, or NULL: the request makes them.
  */
-static bool piece_ready(const struct s3 *s, struct job *j, const void **contents)
+static bool piece_ready(const struct s3 *s, struct s3_job *j, const void **contents)
 {
     const struct tier_source *source = j->op->source;
 
@@ -484,7 +457,7 @@ static bool is_error(const struct request *q)
 /* Does the answer say that the upload has become an object? */
 static bool completed(const struct request *q)
 {
-    char tag[TAG_CAP];
+    char tag[S3_TAG_CAP];
 
     return s3_xml_find(q->body, q->body_len, "CompleteMultipartUploadResult", tag, sizeof(tag)) !=
            -EBADMSG;
@@ -493,9 +466,9 @@ static bool completed(const struct request *q)
 static void look_at(struct outcome *o, struct request *q, CURLcode code)
 {
     static const long passing[] = {408, 429, 500, 502, 503, 504};
-    const struct job *j = q->job;
-    bool posts = j->stage == STAGE_CREATE || j->stage == STAGE_COMPLETE;
-    bool contents = j->stage == STAGE_MOVE && j->op->verb == TIER_READ;
+    const struct s3_job *j = q->job;
+    bool posts = j->stage == S3_STAGE_CREATE || j->stage == S3_STAGE_COMPLETE;
+    bool contents = j->stage == S3_STAGE_MOVE && j->op->verb == TIER_READ;
 
     *o = (struct outcome){0};
     curl_easy_getinfo(q->easy, CURLINFO_RESPONSE_CODE, &o->http);
@@ -515,7 +488,7 @@ static void look_at(struct outcome *o, struct request *q, CURLcode code)
         o->rc = s3_refusal(o->http, q->body, q->body_len, o->code);
         s3_said(q->s->ask, &no, o->said);
         o->may_pass = !refused || strcmp(o->code, "S3:RequestTimeout") == 0;
-    } else if (j->stage == STAGE_COMPLETE && !completed(q)) {
+    } else if (j->stage == S3_STAGE_COMPLETE && !completed(q)) {
         o->rc = -EPROTO;
     }
     for (size_t i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
@@ -525,20 +498,20 @@ static void look_at(struct outcome *o, struct request *q, CURLcode code)
 /* Sets the operation's status by the outcome, unless that is of an upload that was given up. */
 static void judge(struct s3 *s, struct request *q, const struct outcome *o)
 {
-    struct job *j = q->job;
+    struct s3_job *j = q->job;
     struct tier_op *op = j->op;
 
-    if (j->stage == STAGE_ABORT && o->rc < 0 && o->http != 404)
+    if (j->stage == S3_STAGE_ABORT && o->rc < 0 && o->http != 404)
         atomic_fetch_add_explicit(&s->uploads_left, 1, memory_order_relaxed);
-    if (j->stage == STAGE_ABORT || op->status < 0)
+    if (j->stage == S3_STAGE_ABORT || op->status < 0)
         return;
-    if (j->stage == STAGE_REMOVE && o->rc == -ENOENT &&
+    if (j->stage == S3_STAGE_REMOVE && o->rc == -ENOENT &&
         (op->verb == TIER_WRITE || place_twice(op->place)))
         return; /* it had gone */
     op->status = o->rc;
     memcpy(op->code, o->code, sizeof(op->code));
     memcpy(op->said, o->said, sizeof(op->said));
-    if (o->rc < 0 || j->stage != STAGE_MOVE)
+    if (o->rc < 0 || j->stage != S3_STAGE_MOVE)
         return;
     if (op->verb == TIER_READ)
         check_chunk(q); /* of a body that ended early */
@@ -553,39 +526,7 @@ static void judge(struct s3 *s, struct request *q, const struct outcome *o)
 
 /* ---- jobs ---- */
 
-/* The name of the upload that the answer in q tells, and room for its tags. */
-static int upload_begins(struct job *j, const struct request *q)
-{
-    char name[S3_TOKEN_CAP];
-
-    if (s3_xml_find(q->body, q->body_len, "InitiateMultipartUploadResult/UploadId", name,
-                    sizeof(name)) < 0 ||
-        !name[0])
-        return -EPROTO;
-    j->upload = s3_escaped(name);
-    j->tag = calloc(j->pieces, sizeof(*j->tag));
-    return j->upload && j->tag ? 0 : -ENOMEM;
-}
-
-/* The text that completes the upload: its parts in order. */
-static int upload_text(struct job *j)
-{
-    static const char form[] = "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>";
-    size_t cap = 64 + j->pieces * (sizeof(form) + TAG_CAP + 8);
-    char *text = malloc(cap);
-
-    if (!text)
-        return -ENOMEM;
-    size_t n = (size_t)snprintf(text, cap, "<CompleteMultipartUpload>");
-    for (unsigned i = 0; i < j->pieces; i++)
-        n += (size_t)snprintf(text + n, cap - n, form, i + 1, j->tag[i].text);
-    n += (size_t)snprintf(text + n, cap - n, "</CompleteMultipartUpload>");
-    j->text = text;
-    j->text_len = n;
-    return 0;
-}
-
-static void job_done(struct s3 *s, struct job *j, int64_t now)
+static void job_done(struct s3 *s, struct s3_job *j, int64_t now)
 {
     struct tier_op *op = j->op;
 
@@ -598,18 +539,16 @@ static void job_done(struct s3 *s, struct job *j, int64_t now)
     else if (op->status == 0 && (op->verb == TIER_DELETE || op->drop))
         op->place = NULL;
     op->device_ns = tier_parts_device_ns(&op->part);
-    free(j->upload);
-    free(j->tag);
-    free(j->text);
-    *j = (struct job){.link = s->spare_job};
+    s3_job_forget(j);
+    *j = (struct s3_job){.link = s->spare_job};
     s->spare_job = j;
     remote_done(s->remote, op, now);
 }
 
 /* No further piece of j begins. */
-static void stop_pieces(struct s3 *s, struct job *j)
+static void stop_pieces(struct s3 *s, struct s3_job *j)
 {
-    struct job **at = &s->more, *last = NULL;
+    struct s3_job **at = &s->more, *last = NULL;
 
     j->next = j->pieces;
     while (*at && *at != j) {
@@ -624,7 +563,7 @@ static void stop_pieces(struct s3 *s, struct job *j)
 }
 
 /* j waits behind the others for requests to move its pieces. */
-static void more_pieces(struct s3 *s, struct job *j)
+static void more_pieces(struct s3 *s, struct s3_job *j)
 {
     j->link = NULL;
     if (s->more)
@@ -632,45 +571,6 @@ static void more_pieces(struct s3 *s, struct job *j)
     else
         s->more = j;
     s->more_last = j;
-}
-
-/* Contents have moved: is what op reads to be dropped, or what it replaces under another name? */
-static bool removes_old(const struct tier_op *op)
-{
-    return op->status == 0 && (op->verb == TIER_WRITE ? place_epoch(op->place) != 0
-                                                      : op->verb == TIER_READ && op->drop);
-}
-
-/* Sets the stage that follows for j, whose last answer is in q. False: there is none. */
-static bool next_stage(struct job *j, const struct request *q)
-{
-    struct tier_op *op = j->op;
-
-    switch (j->stage) {
-    case STAGE_CREATE:
-        if (op->status == 0)
-            op->status = upload_begins(j, q);
-        j->stage = op->status == 0 ? STAGE_MOVE : STAGE_ABORT;
-        return op->status == 0 || j->upload;
-    case STAGE_MOVE:
-        if (j->upload && op->status == 0)
-            op->status = upload_text(j);
-        if (j->upload)
-            j->stage = op->status == 0 ? STAGE_COMPLETE : STAGE_ABORT;
-        else
-            j->stage = STAGE_REMOVE;
-        return j->upload || removes_old(op);
-    case STAGE_COMPLETE:
-        j->stage = op->status == 0 ? STAGE_REMOVE : STAGE_ABORT;
-        return op->status < 0 || removes_old(op);
-    case STAGE_REMOVE:
-        if (op->verb != TIER_DELETE || !place_twice(op->place))
-            return false;
-        op->place = place_of(place_bytes(op->place), 0);
-        return true;
-    default:
-        return false;
-    }
 }
 
 /* Counts a request that has ended. */
@@ -688,18 +588,18 @@ static void count_request(struct s3 *s, const struct request *q, int64_t now)
 }
 
 /* Nothing of the present stage of j is under way any more. True: the next one begins, with q. */
-static bool stage_done(struct s3 *s, struct job *j, struct request *q, int64_t now)
+static bool stage_done(struct s3 *s, struct s3_job *j, struct request *q, int64_t now)
 {
-    if (j->stage == STAGE_MOVE)
+    if (j->stage == S3_STAGE_MOVE)
         j->op->part.io_ns = now - j->stage_ns;
     else
         j->op->part.meta_ns += now - j->stage_ns;
     j->stage_ns = now;
-    if (!next_stage(j, q)) {
+    if (!s3_next_stage(j, q->body, q->body_len)) {
         job_done(s, j, now);
         return false;
     }
-    if (j->stage != STAGE_MOVE) {
+    if (j->stage != S3_STAGE_MOVE) {
         request_start(s, q, j);
         return true;
     }
@@ -710,7 +610,7 @@ static bool stage_done(struct s3 *s, struct job *j, struct request *q, int64_t n
 /* q has no more to do for its job, whose next stage may begin with it. */
 static void request_done(struct s3 *s, struct request *q, int64_t now)
 {
-    struct job *j = q->job;
+    struct s3_job *j = q->job;
 
     s->running--;
     j->inside--;
@@ -720,7 +620,7 @@ static void request_done(struct s3 *s, struct request *q, int64_t now)
     if (q->contents)
         j->op->source->give(j->op->source->ctx, q->piece * s->part_bytes, j->op->status);
     q->contents = NULL;
-    if (j->inside == 0 && (j->stage != STAGE_MOVE || j->next == j->pieces) &&
+    if (j->inside == 0 && (j->stage != S3_STAGE_MOVE || j->next == j->pieces) &&
         stage_done(s, j, q, now))
         return;
     q->next = s->spare;
@@ -730,7 +630,7 @@ static void request_done(struct s3 *s, struct request *q, int64_t now)
 /* The transfer of q has ended, or is given up. */
 static void end_request(struct s3 *s, struct request *q, CURLcode code)
 {
-    const struct job *j = q->job;
+    const struct s3_job *j = q->job;
     int64_t now = clock_now_ns();
     struct outcome outcome;
 
@@ -791,7 +691,7 @@ static int check_progress(struct s3 *s)
 /* ---- the thread ---- */
 
 /* The job of the operation that waits longest. NULL: it is done already. */
-static struct job *next_job(struct s3 *s)
+static struct s3_job *next_job(struct s3 *s)
 {
     struct tier_op *op = s->waiting;
     int64_t now = clock_now_ns();
@@ -804,14 +704,14 @@ static struct job *next_job(struct s3 *s)
         remote_done(s->remote, op, now);
         return NULL;
     }
-    struct job *j = s->spare_job;
+    struct s3_job *j = s->spare_job;
     s->spare_job = j->link;
-    *j = (struct job){.op = op, .stage = STAGE_MOVE, .stage_ns = now, .bytes = bytes};
+    *j = (struct s3_job){.op = op, .stage = S3_STAGE_MOVE, .stage_ns = now, .bytes = bytes};
     j->pieces = (unsigned)pieces;
     if (op->verb == TIER_DELETE)
-        j->stage = STAGE_REMOVE;
+        j->stage = S3_STAGE_REMOVE;
     else if (op->verb == TIER_WRITE && pieces > 1)
-        j->stage = STAGE_CREATE;
+        j->stage = S3_STAGE_CREATE;
     op->door = (uint8_t)door_of(s, op);
     op->part.slot_ns = now - op->start_ns;
     return j;
@@ -819,9 +719,9 @@ static struct job *next_job(struct s3 *s)
 
 /* The job that waits longest with a piece to move, taken out of its line, with the contents. A job
  * whose source has given up ends. NULL: there is none. */
-static struct job *ready_job(struct s3 *s, const void **contents)
+static struct s3_job *ready_job(struct s3 *s, const void **contents)
 {
-    struct job *before = NULL, *j = s->more;
+    struct s3_job *before = NULL, *j = s->more;
 
     *contents = NULL;
     while (j && !piece_ready(s, j, contents)) {
@@ -840,7 +740,7 @@ static struct job *ready_job(struct s3 *s, const void **contents)
 }
 
 /* The source of j has given up: no further piece of it begins. q is spare. */
-static void give_up(struct s3 *s, struct job *j, struct request *q)
+static void give_up(struct s3 *s, struct s3_job *j, struct request *q)
 {
     j->next = j->pieces;
     if (j->inside > 0) /* the last of them ends it */
@@ -868,14 +768,14 @@ static void take_operations(struct s3 *s)
     }
     while (s->spare) {
         struct request *q = s->spare;
-        struct job *j = ready_job(s, &contents);
+        struct s3_job *j = ready_job(s, &contents);
         if (j && j->op->status < 0) {
             give_up(s, j, q);
             continue;
         }
         if (!j && (!s->waiting || !s->spare_job))
             return;
-        if (!j && (j = next_job(s)) && j->stage == STAGE_MOVE) {
+        if (!j && (j = next_job(s)) && j->stage == S3_STAGE_MOVE) {
             more_pieces(s, j);
             continue;
         }
@@ -884,7 +784,7 @@ static void take_operations(struct s3 *s)
         s->spare = q->next;
         q->contents = contents;
         request_start(s, q, j);
-        if (j->stage == STAGE_MOVE && j->next < j->pieces)
+        if (j->stage == S3_STAGE_MOVE && j->next < j->pieces)
             more_pieces(s, j);
     }
 }
@@ -1045,7 +945,7 @@ static int request_open(struct s3 *s, struct request *q, struct err *e)
     curl_easy_setopt(q->easy, CURLOPT_CLOSESOCKETDATA, s->sockets);
     q->next = s->spare;
     s->spare = q;
-    struct job *j = &s->job[q - s->request];
+    struct s3_job *j = &s->job[q - s->request];
     j->link = s->spare_job;
     s->spare_job = j;
     return 0;

@@ -14,11 +14,11 @@
 #include "lib/base/clock.h"
 #include "lib/base/memory.h"
 #include "lib/base/stop.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
 #include "lib/remote/s3_keys.h"
 #include "lib/remote/s3_sign.h"
 #include "lib/remote/s3_xml.h"
+#include "lib/thread/thread.h"
 
 #if KVTRACE_S3
 #include <curl/curl.h>

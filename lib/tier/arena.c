@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/spsc.h"
-#include "lib/base/thread.h"
+#include "lib/thread/spsc.h"
+#include "lib/thread/thread.h"
 
 #define ARENA_ENDLESS (UINT64_C(1) << 60)
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/tier/extent.h"
+#include "lib/layout/extent.h"
 #include "lib/tier/tier.h"
 
 enum {

@@ -52,11 +52,6 @@ static int drive_submit(struct tier *t, struct tier_op *op)
     return 0;
 }
 
-static void drive_kick(struct tier *t)
-{
-    (void)t;
-}
-
 static size_t drive_poll(struct tier *t, struct tier_op **done, size_t max)
 {
     struct tier_drive *d = (struct tier_drive *)t;
@@ -75,12 +70,6 @@ static int64_t drive_next(struct tier *t)
     struct tier_drive *d = (struct tier_drive *)t;
 
     return d->first ? d->first->done_ns : share_server_next_ns(d->server);
-}
-
-static int drive_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation)
-{
-    (void)t, (void)op, (void)size, (void)generation;
-    return -ENOENT;
 }
 
 static void drive_describe(const struct tier *t, struct tier_info *info)
@@ -109,10 +98,10 @@ static int drive_close(struct tier *t, struct err *e)
 }
 
 static const struct tier_ops drive_ops = {.submit = drive_submit,
-                                          .kick = drive_kick,
+                                          .kick = tier_kick_nothing,
                                           .poll = drive_poll,
                                           .next_ns = drive_next,
-                                          .adopt = drive_adopt,
+                                          .adopt = tier_adopt_nothing,
                                           .describe = drive_describe,
                                           .close = drive_close};
 

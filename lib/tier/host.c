@@ -11,8 +11,8 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
-#include "lib/base/thread.h"
 #include "lib/base/units.h"
+#include "lib/thread/thread.h"
 #include "lib/tier/arena.h"
 
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/layout/place.h"
 #include "lib/owner/journal.h"
-#include "lib/tier/place.h"
 
 struct listed {
     struct tier tier;

@@ -29,7 +29,7 @@ static int null_submit(struct tier *t, struct tier_op *op)
     return 0;
 }
 
-static void null_kick(struct tier *t)
+void tier_kick_nothing(struct tier *t)
 {
     (void)t;
 }
@@ -51,7 +51,7 @@ static int64_t null_next(struct tier *t)
     return ((struct tier_null *)t)->first ? 0 : INT64_MAX;
 }
 
-static int null_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation)
+int tier_adopt_nothing(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation)
 {
     (void)t, (void)op, (void)size, (void)generation;
     return -ENOENT;
@@ -73,10 +73,10 @@ static int null_close(struct tier *t, struct err *e)
 }
 
 static const struct tier_ops null_ops = {.submit = null_submit,
-                                         .kick = null_kick,
+                                         .kick = tier_kick_nothing,
                                          .poll = null_poll,
                                          .next_ns = null_next,
-                                         .adopt = null_adopt,
+                                         .adopt = tier_adopt_nothing,
                                          .describe = null_describe,
                                          .close = null_close};
 

@@ -79,11 +79,6 @@ static int sim_submit(struct tier *t, struct tier_op *op)
     return 0;
 }
 
-static void sim_kick(struct tier *t)
-{
-    (void)t;
-}
-
 /* The server whose operation is done first; NULL: nothing is inside. */
 static struct sim_server *first_done(struct tier *t)
 {
@@ -122,12 +117,6 @@ static int64_t sim_next(struct tier *t)
     return v ? v->first->done_ns : INT64_MAX;
 }
 
-static int sim_adopt(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation)
-{
-    (void)t, (void)op, (void)size, (void)generation;
-    return -ENOENT;
-}
-
 static void sim_describe(const struct tier *t, struct tier_info *info)
 {
     const struct tier_sim *s = (const struct tier_sim *)t;
@@ -145,10 +134,10 @@ static int sim_close(struct tier *t, struct err *e)
 }
 
 static const struct tier_ops sim_ops = {.submit = sim_submit,
-                                        .kick = sim_kick,
+                                        .kick = tier_kick_nothing,
                                         .poll = sim_poll,
                                         .next_ns = sim_next,
-                                        .adopt = sim_adopt,
+                                        .adopt = tier_adopt_nothing,
                                         .describe = sim_describe,
                                         .close = sim_close};
 

@@ -188,26 +188,25 @@ static void spread_describe(const struct tier *tier, struct tier_info *info)
     free(each);
 }
 
-static bool spread_torn(const struct tier *tier)
+static bool any(const struct tier *tier, bool (*is)(const struct tier *under))
 {
     const struct tier_spread *t = (const struct tier_spread *)tier;
 
     for (unsigned i = 0; i < t->count; i++) {
-        if (tier_torn(t->under[i]))
+        if (is(t->under[i]))
             return true;
     }
     return false;
 }
 
+static bool spread_torn(const struct tier *tier)
+{
+    return any(tier, tier_torn);
+}
+
 static bool spread_lost(const struct tier *tier)
 {
-    const struct tier_spread *t = (const struct tier_spread *)tier;
-
-    for (unsigned i = 0; i < t->count; i++) {
-        if (tier_lost(t->under[i]))
-            return true;
-    }
-    return false;
+    return any(tier, tier_lost);
 }
 
 static int spread_close(struct tier *tier, struct err *e)

@@ -13,8 +13,8 @@
 #include "lib/base/descriptors.h"
 #include "lib/base/units.h"
 #include "lib/io/target_device.h"
-#include "lib/tier/layout_slab.h"
-#include "lib/tier/place.h"
+#include "lib/layout/place.h"
+#include "lib/layout/slab.h"
 #include "lib/tier/storage_thread.h"
 #include "lib/tier/storage_trim.h"
 #include "lib/tier/stored.h"
@@ -400,6 +400,30 @@ static int probe_iopoll(struct tier_storage *t)
     return rc;
 }
 
+/* What the threads have to do without, which the tier tells. */
+static void settle_engine(struct tier_storage *t, const struct tier_storage_opts *o, bool direct,
+                          struct storage_thread_opts *w)
+{
+    if (!direct && !o->buffered)
+        notes_add(&t->info.fallbacks,
+                  "no O_DIRECT: buffered I/O, page cache dropped after each object");
+    if (o->engine == IO_PSYNC) {
+        if (o->sqpoll || o->iopoll)
+            notes_add(&t->info.fallbacks, "no sqpoll, no iopoll (psync)");
+        return;
+    }
+    w->sqpoll = o->sqpoll;
+    if (o->iopoll && !direct) {
+        notes_add(&t->info.fallbacks, "no iopoll (needs O_DIRECT)");
+    } else if (o->iopoll) {
+        int rc = probe_iopoll(t);
+        w->iopoll = rc == 0;
+        if (rc < 0)
+            notes_add(&t->info.fallbacks, "no iopoll (%s)",
+                      err_errno_name(-rc) ? err_errno_name(-rc) : "refused");
+    }
+}
+
 /* Opens the layout and decides how threads shall do their I/O. */
 static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
                    struct storage_thread_opts *w, struct err *e)
@@ -443,25 +467,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
         if (o->objects >= LAYOUT_FILES_FOLDERS) /* nearly all folders will be needed */
             layout_files_prepare(t->files);
     }
-
-    if (!direct && !o->buffered)
-        notes_add(&t->info.fallbacks,
-                  "no O_DIRECT: buffered I/O, page cache dropped after each object");
-    if (o->engine == IO_PSYNC) {
-        if (o->sqpoll || o->iopoll)
-            notes_add(&t->info.fallbacks, "no sqpoll, no iopoll (psync)");
-        return 0;
-    }
-    w->sqpoll = o->sqpoll;
-    if (o->iopoll && !direct) {
-        notes_add(&t->info.fallbacks, "no iopoll (needs O_DIRECT)");
-    } else if (o->iopoll) {
-        rc = probe_iopoll(t);
-        w->iopoll = rc == 0;
-        if (rc < 0)
-            notes_add(&t->info.fallbacks, "no iopoll (%s)",
-                      err_errno_name(-rc) ? err_errno_name(-rc) : "refused");
-    }
+    settle_engine(t, o, direct, w);
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "lib/base/clock.h"
-#include "lib/tier/place.h"
+#include "lib/layout/place.h"
 
 /* Length of the file that is written over; 0: there is none. */
 static uint64_t file_bytes(const struct tier_op *op)

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "lib/io/io.h"
-#include "lib/tier/extent.h"
-#include "lib/tier/layout_files.h"
+#include "lib/layout/extent.h"
+#include "lib/layout/files.h"
 #include "lib/tier/storage_where.h"
 #include "lib/tier/tier.h"
 

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/spsc.h"
-#include "lib/base/thread.h"
-#include "lib/tier/place.h"
+#include "lib/layout/place.h"
+#include "lib/thread/spsc.h"
+#include "lib/thread/thread.h"
 
 /* Buffers beyond the I/Os in flight. */
 #define THREAD_AHEAD_MIN 2u

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/err.h"
 #include "lib/io/io.h"
 #include "lib/owner/lease.h"
+#include "lib/thread/bell.h"
 #include "lib/tier/storage_object.h"
 #include "lib/tier/tier.h"
 

@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 
 #include "lib/base/clock.h"
-#include "lib/base/spsc.h"
-#include "lib/base/thread.h"
+#include "lib/thread/spsc.h"
+#include "lib/thread/thread.h"
 
 struct storage_trim {
     struct storage_trim_opts o;

@@ -5,10 +5,10 @@
 
 #include <stdint.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/err.h"
+#include "lib/layout/extent.h"
 #include "lib/owner/lease.h"
-#include "lib/tier/extent.h"
+#include "lib/thread/bell.h"
 #include "lib/tier/tier.h"
 
 struct storage_trim;

@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/err.h"
 #include "lib/base/notes.h"
 #include "lib/data/data.h"
 #include "lib/io/disk_map.h"
 #include "lib/io/io.h"
 #include "lib/owner/lease.h"
+#include "lib/thread/bell.h"
 
 enum tier_verb {
     TIER_WRITE,
@@ -183,6 +183,9 @@ struct tier_ops {
     /* Frees t; nothing may be in flight. Returns the first failure of the run, with *e. */
     int (*close)(struct tier *t, struct err *e);
 };
+/* kick and adopt of an engine that begins at once and stores nothing. */
+void tier_kick_nothing(struct tier *t);
+int tier_adopt_nothing(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
 
 /*
  * Slots in flight (slots.c): how many operations may have I/O at a time. An engine that takes them

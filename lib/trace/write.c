@@ -16,7 +16,7 @@
 #include "lib/base/hash.h"
 #include "lib/base/memory.h"
 #include "lib/base/save.h"
-#include "lib/base/thread.h"
+#include "lib/thread/thread.h"
 #include "lib/trace/csv.h"
 #include "lib/trace/format.h"
 #include "lib/trace/frame_out.h"

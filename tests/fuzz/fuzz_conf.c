@@ -24,7 +24,7 @@ static void ask(const struct conf *c)
 
     if (conf_i64(c, "decode.batch_size") < 1 || conf_f64(c, "eviction.target_usage_ratio") > 1)
         abort();
-    for (size_t i = 0; (name = conf_name(c, "model_configs", i)) != NULL; i++) {
+    for (size_t i = 0; (name = conf_model_name(c, i)) != NULL; i++) {
         struct err e = {0};
         if (model_find(&m, name, c, NULL, &e) == 0 && model_bytes_per_token(&m) > (uint64_t)1 << 48)
             abort();

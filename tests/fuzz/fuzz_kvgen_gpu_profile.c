@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/gpu_profile.h"
+#include "kvgen/speed/gpu_profile.h"
 #include "lib/json/jsonin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

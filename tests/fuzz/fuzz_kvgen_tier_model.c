@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/tier_model.h"
+#include "kvgen/speed/tier_model.h"
 #include "lib/json/jsonin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/tier/layout_slab.h"
+#include "lib/layout/slab.h"
 
 #define SPACE ((uint64_t)1 << 20)
 

@@ -51,7 +51,8 @@ stages() {
         $1 ~ /^kvgen\/(sim|policy)\// && $2 ~ /^"kvgen\/(format|output|summary|options|run_source)/ ||
         $1 ~ /^kvgen\/curve\// && $2 ~ /^"kvgen\/(format|output|summary|options|run_source)/ ||
         $1 ~ /^kvgen\/format\// && $2 ~ /^"kvgen\/(curve|output|summary|options|run_source)/ ||
-        $1 ~ /^kvreplay\/sched\// && $2 ~ /^"kvreplay\/[a-z_]*\.h/ ||
+        $1 ~ /^kvreplay\/(wait|sched)\// && $2 ~ /^"kvreplay\/([a-z_]*|prepare\/[a-z_]*)\.h/ ||
+        $1 ~ /^kvreplay\/wait\// && $2 ~ /^"kvreplay\/sched\// ||
         $1 ~ /^kvstat\/count\// && $2 ~ /^"kvstat\/report\// { print $1 " includes " substr($2, 2) }'
 }
 
@@ -178,7 +179,7 @@ reached() {
 }
 knows() {
     reached "$1" | awk -F'\t' '
-        $1 ~ /^lib\/(tier|io|data)\// && $2 ~ /^lib\/trace\// ||
+        $1 ~ /^lib\/(layout|tier|io|data)\// && $2 ~ /^lib\/trace\// ||
         $1 ~ /^kvgen\/(sim|policy)\// && $2 ~ /^lib\/(io|tier|json|trace\/(frame|csv))/ ||
         $1 ~ /^kvstat\/(report|draw)\// && $2 ~ /^lib\/(io|tier|trace\/(frame|csv))/ { print $1 " reaches " $2 }' | sort
 }
@@ -304,6 +305,8 @@ finds 'found: a program that includes another' direction 'kvstat/bad.h includes 
 finds 'found: an include of nothing' missing 'kvgen/sim/sim.h, which is not there'
 planted kvgen/source/bad.h '#include "kvgen/sim/sim.h"\n'
 finds 'found: a source that knows the simulator' stages 'kvgen/source/bad.h includes kvgen/sim/sim.h'
+planted kvreplay/wait/bad.h '#include "kvreplay/sched/sched.h"\n'
+finds 'found: a way to wait that knows the scheduler' stages 'kvreplay/wait/bad.h includes kvreplay/sched/sched.h'
 planted lib/base/one.h '#include "lib/base/two.h"\n'
 echo '#include "lib/base/three.h"' >"$TMP/tree/lib/base/two.h"
 echo '#include "lib/base/one.h"' >"$TMP/tree/lib/base/three.h"

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/gpu_profile.h"
-#include "kvgen/prefill_time.h"
 #include "kvgen/rng.h"
+#include "kvgen/speed/gpu_profile.h"
+#include "kvgen/speed/prefill_time.h"
 #include "lib/json/jsonin.h"
 #include "lib/model/find.h"
 

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kvgen/gpu_profile.h"
 #include "kvgen/serve/step_setup.h"
 #include "kvgen/serve/step_time.h"
+#include "kvgen/speed/gpu_profile.h"
 #include "lib/model/find.h"
 
 #define MS INT64_C(1000000)

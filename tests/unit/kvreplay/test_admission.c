@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "kvreplay/sched/line.h"
 #include "kvreplay/sched/sched.h"
+#include "kvreplay/wait/line.h"
 #include "lib/base/hash.h"
 #include "tests/unit/fake_clock.h"
 #include "tests/unit/kvreplay/fake_tier.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "kvreplay/sched/objects.h"
+#include "kvreplay/wait/objects.h"
 #include "tests/unit/scale.h"
 
 /* Many keys share the same home: only the low bits of lo choose it. */

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "kvreplay/sched/order.h"
-#include "kvreplay/sched/pace.h"
+#include "kvreplay/wait/order.h"
+#include "kvreplay/wait/pace.h"
 
 static struct row make(uint8_t op, uint8_t phase, uint64_t key, int64_t request)
 {

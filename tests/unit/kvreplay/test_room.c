@@ -15,9 +15,9 @@
 
 #include <errno.h>
 
+#include "kvreplay/prepare/survey.h"
 #include "kvreplay/sched/dispatch.h"
-#include "kvreplay/sched/room.h"
-#include "kvreplay/survey.h"
+#include "kvreplay/wait/room.h"
 #include "lib/base/hash.h"
 #include "lib/tier/spread.h"
 

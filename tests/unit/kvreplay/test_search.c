@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "kvgen/rng.h"
-#include "kvreplay/search.h"
+#include "kvreplay/autoscale/search.h"
 
 /* Throughput of a target that serves knee users at most; noise is a share. */
 static double served(uint64_t users, double knee, double noise, struct rng *r)

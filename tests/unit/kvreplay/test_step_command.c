@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kvreplay/step_command.h"
+#include "kvreplay/autoscale/step_command.h"
 #include "lib/base/clock.h"
 #include "lib/base/stop.h"
 

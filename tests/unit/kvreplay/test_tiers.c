@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "kvreplay/tiers.h"
+#include "kvreplay/prepare/tiers.h"
 #include "lib/base/units.h"
 #include "lib/io/process_limits.h"
 #include "lib/tier/arena.h"

@@ -16,9 +16,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/clock.h"
 #include "lib/base/units.h"
+#include "lib/thread/bell.h"
 
 #define TURNS 20000
 

@@ -108,7 +108,7 @@ static void defaults_without_a_file(void **state)
     assert_int_equal(conf_i64(c, "qos_profiles.batch.priority"), 1);
     assert_int_equal(conf_get_i64(c, "model_configs.x.num_layers", pair), -ENOENT);
     assert_int_equal(pair[0], 4096);
-    assert_null(conf_name(c, "model_configs", 0));
+    assert_null(conf_model_name(c, 0));
     assert_null(conf_warning(c, 0));
     char place[CONF_PLACE_MAX] = "none";
     assert_false(conf_place(c, "decode.batch_size", place));
@@ -182,9 +182,9 @@ static void names_with_dots_stay_whole(void **state)
     assert_int_equal(conf_get_i64(c, "model_configs.a.num_layers.kv_heads", &n), 0);
     assert_int_equal(n, 3);
     assert_int_equal(conf_get_i64(c, "model_configs.a.num_layers.num_layers", &n), -ENOENT);
-    assert_string_equal(conf_name(c, "model_configs", 0), "llama3.1-8b");
-    assert_string_equal(conf_name(c, "model_configs", 2), "a");
-    assert_null(conf_name(c, "model_configs", 3));
+    assert_string_equal(conf_model_name(c, 0), "llama3.1-8b");
+    assert_string_equal(conf_model_name(c, 2), "a");
+    assert_null(conf_model_name(c, 3));
     expect_line(c, "model_configs.llama3.1-8b", 2);
     conf_free(c);
 }

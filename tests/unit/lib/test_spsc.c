@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "lib/base/spsc.h"
+#include "lib/thread/spsc.h"
 
 #define ITEMS 300000
 

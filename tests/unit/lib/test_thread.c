@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "lib/base/thread.h"
+#include "lib/thread/thread.h"
 
 static char sysfs[] = "/tmp/kvtrace-test.XXXXXX";
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/io/target_dir.h"
-#include "lib/tier/layout_slab.h"
+#include "lib/layout/slab.h"
 #include "tests/unit/tier/tier_checks.h"
 
 #define FIXTURE_EPOCH 0x0000abcdu

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "kvgen/rng.h"
-#include "lib/tier/extent.h"
+#include "lib/layout/extent.h"
 
 enum {
     UNIT = 4096,

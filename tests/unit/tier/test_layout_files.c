@@ -27,8 +27,8 @@
 #include <unistd.h>
 
 #include "lib/io/target_dir.h"
-#include "lib/tier/layout_files.h"
-#include "lib/tier/place.h"
+#include "lib/layout/files.h"
+#include "lib/layout/place.h"
 
 static const struct hash128 object = {.lo = 0x1122334455667788u, .hi = 0xab00000000000001u};
 #define OBJECT      "ab/ab000000000000011122334455667788"

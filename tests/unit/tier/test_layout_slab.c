@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/tier/layout_slab.h"
+#include "lib/layout/slab.h"
 
 #define SPACE ((uint64_t)64 << 20)
 #define BLOCK 4096u

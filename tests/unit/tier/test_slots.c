@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/clock.h"
+#include "lib/thread/bell.h"
 #include "lib/tier/tier.h"
 
 static void count_wake(void *ctx)

@@ -12,10 +12,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/base/bell.h"
 #include "lib/base/clock.h"
 #include "lib/drive/drive_model.h"
 #include "lib/json/jsonin.h"
+#include "lib/thread/bell.h"
 #include "lib/tier/tier.h"
 
 static struct tier *open_sim(uint64_t bytes_per_s, int64_t latency_ns)

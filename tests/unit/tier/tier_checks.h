@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "kvgen/rng.h"
-#include "lib/base/bell.h"
 #include "lib/base/clock.h"
+#include "lib/thread/bell.h"
 #include "lib/tier/tier.h"
 
 static inline struct tier_op *checks_wait(struct tier *t, struct bell *b)
