@@ -776,7 +776,6 @@ static int graph_peek(struct source *base, int64_t *arrival_ns, struct err *e)
         if (top->time_ns > FILE_SOURCE_MAX_NS)
             return err_set(e, -ERANGE, ERR_INPUT, inputs_path(g->files.in),
                            "a step " FILE_SOURCE_TOO_LATE);
-        g->last_ns = top->time_ns;
         if (!g->step[top->item].pause) {
             *arrival_ns = top->time_ns;
             return 1;
