@@ -44,7 +44,7 @@ KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/p
 kvgen        := kvgen options option_table option_values print_config models workload rng tier_model prefill_time gpu_profile run_source ingest convert \
                 output summary provenance
 kvgen/meaning := reading stamps block_size
-kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents \
+kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents steps \
                 id_lists blocks burst sharegpt agentic
 kvgen/people := habits mix people
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts

@@ -67,6 +67,15 @@ int file_source_again(void *source, const char *path, struct err *e)
     return 1;
 }
 
+/* A time without a request as --config max_gap leaves it, counted if it is cut. */
+static int64_t cut_gap(struct file_source *s, int64_t ns)
+{
+    if (s->o.max_gap_ns == 0 || ns <= s->o.max_gap_ns)
+        return ns;
+    s->gaps_cut++;
+    return s->o.max_gap_ns;
+}
+
 int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival_ns)
 {
     if (time_ns > FILE_SOURCE_MAX_NS || time_ns < -FILE_SOURCE_MAX_NS)
@@ -80,7 +89,7 @@ int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival
     } else if (s->o.max_gap_ns > 0) {
         uint64_t since_last = (uint64_t)time_ns - (uint64_t)s->last_ns; /* up to 2^63 */
         int64_t gap_ns = since_last > INT64_MAX ? INT64_MAX : (int64_t)since_last;
-        s->first_ns += gap_ns - file_source_gap(s, gap_ns);
+        s->first_ns += gap_ns - cut_gap(s, gap_ns);
     }
     uint64_t since_ns = (uint64_t)time_ns - (uint64_t)s->first_ns; /* up to 2^63 */
     double ns = (double)since_ns;
@@ -129,14 +138,6 @@ int file_source_refuse_gap(struct file_source *s, const char *why, struct err *e
     s->o.max_gap_ns = 0;
     return s->o.parser ? opt_refuse(s->o.parser, "max-gap", why, e)
                        : err_set(e, -EINVAL, ERR_INPUT, "--config max_gap", "%s", why);
-}
-
-int64_t file_source_gap(struct file_source *s, int64_t ns)
-{
-    if (s->o.max_gap_ns == 0 || ns <= s->o.max_gap_ns)
-        return ns;
-    s->gaps_cut++;
-    return s->o.max_gap_ns;
 }
 
 void file_source_cut(struct file_source *s, struct request *r)

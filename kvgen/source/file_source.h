@@ -112,8 +112,6 @@ bool file_source_samples(const struct file_source *s);
 bool file_source_keeps(struct file_source *s, const void *name, size_t len);
 /* -EINVAL: the files hold none of what, or --config sample keeps none. */
 int file_source_none(const struct file_source *s, const char *what, struct err *e);
-/* A time without a request as --config max_gap leaves it, counted if it is cut. */
-int64_t file_source_gap(struct file_source *s, int64_t ns);
 /* Cuts the context of r to --config max_context, and its blocks to those that lie within it whole.
  */
 void file_source_cut(struct file_source *s, struct request *r);
