@@ -17,7 +17,6 @@
 #include "lib/text/text.h"
 
 enum {
-    MAX_LINE = 64 << 20,
     FIELD = 160 /* bytes that one member may take */
 };
 
@@ -186,18 +185,11 @@ void capture_abandon(struct capture *c)
 
 /* ---- reading ---- */
 
-struct capture_reader {
-    struct batch_reader base; /* first */
-    const struct record_opts *o;
-    struct jsonin_stream *stream;
+struct reader {
+    struct batch_reader base;    /* first */
     const struct jsonin_v *line; /* of the next message; NULL: none was read */
     bool begun;
 };
-
-static int bad(struct err *e, const char *name, const char *what)
-{
-    return err_set(e, -EINVAL, ERR_INPUT, "", "%s %s", name, what);
-}
 
 static int digit(char c)
 {
@@ -224,7 +216,7 @@ static int read_hash(const struct jsonin_v *v, const char *name, struct hash128 
     const char *text = jsonin_text(v, &len);
     if (!text || len != HASH_HEX_LEN || !read_digits(text, 16, &out->hi) ||
         !read_digits(text + 16, 16, &out->lo))
-        return bad(e, name, "is not a hash of 32 hexadecimal digits");
+        return batch_bad(e, name, "is not a hash of 32 hexadecimal digits");
     return 0;
 }
 
@@ -235,7 +227,7 @@ static int read_hash_64(const struct jsonin_v *v, const char *name, uint64_t *ou
     const char *text = jsonin_text(v, &len);
     *out = 0;
     if (v && (!text || len != 16 || !read_digits(text, 16, out)))
-        return bad(e, name, "is not a hash of 16 hexadecimal digits");
+        return batch_bad(e, name, "is not a hash of 16 hexadecimal digits");
     return 0;
 }
 
@@ -247,7 +239,7 @@ static int read_sequences(const struct jsonin_v *list, struct batch *b, struct e
     if (!list)
         return 0;
     if (jsonin_count(list) != v->count)
-        return bad(e, "sequences", "does not have one hash for each block");
+        return batch_bad(e, "sequences", "does not have one hash for each block");
     v->has_sequences = true;
     for (size_t k = 0; rc == 0 && k < v->count; k++)
         rc = read_hash_64(jsonin_at(list, k), "sequences", &b->tokens[v->first + k], e);
@@ -263,8 +255,7 @@ static int find_text(const char *const *texts, int count, const struct jsonin_v 
     return -1;
 }
 
-static int read_event(struct capture_reader *r, const struct jsonin_v *line, struct batch *b,
-                      struct err *e)
+static int read_event(struct reader *r, const struct jsonin_v *line, struct batch *b, struct err *e)
 {
     const struct jsonin_v *kind = jsonin_get(line, "event"), *value;
     size_t len = 0;
@@ -273,12 +264,12 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
     if (!kind)
         return 0;
     if (found < 0)
-        return bad(e, "event", "is not one of stored, removed, cleared, read");
+        return batch_bad(e, "event", "is not one of stored, removed, cleared, read");
     struct event *v = batch_add(b, (enum event_kind)found);
     const char *medium = jsonin_text(jsonin_get(line, "medium"), &len);
     if (!v)
         return err_nomem(e, "events");
-    if ((rc = record_medium(r->o, medium, len, &v->medium, e)) < 0)
+    if ((rc = record_medium(r->base.o, medium, len, &v->medium, e)) < 0)
         return rc;
     found = find_text(layers_text, 3, jsonin_get(line, "layers"));
     v->layers = (uint8_t)(found < 0 ? 0 : found);
@@ -287,10 +278,10 @@ static int read_event(struct capture_reader *r, const struct jsonin_v *line, str
     jsonin_bool(jsonin_get(line, "rewrites"), &v->rewrites);
     if ((value = jsonin_get(line, "tokens")) &&
         (jsonin_u64(value, &tokens) < 0 || tokens > UINT32_MAX))
-        return bad(e, "tokens", "is not a number of tokens");
+        return batch_bad(e, "tokens", "is not a number of tokens");
     v->tokens = (uint32_t)tokens;
     if ((value = jsonin_get(line, "bytes")) && jsonin_u64(value, &v->bytes) < 0)
-        return bad(e, "bytes", "is not a number of bytes");
+        return batch_bad(e, "bytes", "is not a number of bytes");
     if ((value = jsonin_get(line, "group")))
         rc = read_hash(value, "group", &v->group, e);
     if (rc == 0 && (value = jsonin_get(line, "parent"))) {
@@ -314,14 +305,14 @@ static int read_message(const struct jsonin_v *line, struct batch *b, struct err
     const struct jsonin_v *seq = jsonin_get(line, "seq");
     if (jsonin_i64(jsonin_get(line, "ts"), &b->time_ns) < 0 || b->time_ns < 0 ||
         b->time_ns > INT64_MAX / 2)
-        return bad(e, "ts", "is not a time in nanoseconds");
+        return batch_bad(e, "ts", "is not a time in nanoseconds");
     if (jsonin_i64(jsonin_get(line, "rank"), &b->rank) < 0)
-        return bad(e, "rank", "is not a whole number");
+        return batch_bad(e, "rank", "is not a whole number");
     b->numbered = seq != NULL;
     jsonin_bool(jsonin_get(line, "restarted"), &b->restarted);
     jsonin_bool(jsonin_get(line, "by_object"), &b->by_object);
     if (seq && jsonin_u64(seq, &b->seq) < 0)
-        return bad(e, "seq", "is not a whole number");
+        return batch_bad(e, "seq", "is not a whole number");
     return read_hash(jsonin_get(line, "publisher"), "publisher", &b->publisher, e);
 }
 
@@ -331,12 +322,12 @@ static bool same_message(const struct batch *a, const struct batch *b)
            a->seq == b->seq && memcmp(&a->publisher, &b->publisher, sizeof(a->publisher)) == 0;
 }
 
-static int read_head(struct capture_reader *r, struct err *e)
+static int read_head(struct reader *r, struct err *e)
 {
     uint64_t version;
     bool times = true;
     if (jsonin_u64(jsonin_get(r->line, "version"), &version) < 0 || version != 1)
-        return bad(e, "version", "is not 1: no capture that this program knows");
+        return batch_bad(e, "version", "is not 1: no capture that this program knows");
     jsonin_bool(jsonin_get(r->line, "times"), &times);
     jsonin_bool(jsonin_get(r->line, "reads"), &r->base.has_reads);
     int what =
@@ -348,13 +339,13 @@ static int read_head(struct capture_reader *r, struct err *e)
 }
 
 /* The next line behind the head of the file. 1, 0, or negative errno. */
-static int next_line(struct capture_reader *r, struct err *e)
+static int next_line(struct reader *r, struct err *e)
 {
-    int rc = jsonin_stream_next(r->stream, &r->line, e);
+    int rc = jsonin_stream_next(r->base.json, &r->line, e);
     if (rc > 0 && !r->begun) {
         rc = read_head(r, e);
         if (rc == 0)
-            rc = jsonin_stream_next(r->stream, &r->line, e);
+            rc = jsonin_stream_next(r->base.json, &r->line, e);
     }
     if (rc <= 0)
         r->line = NULL;
@@ -363,7 +354,7 @@ static int next_line(struct capture_reader *r, struct err *e)
 
 static int next(struct batch_reader *base, struct batch *b, struct err *e)
 {
-    struct capture_reader *r = (struct capture_reader *)base;
+    struct reader *r = (struct reader *)base;
     int rc = r->line ? 1 : next_line(r, e);
     if (rc <= 0)
         return rc;
@@ -385,28 +376,5 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     return rc;
 }
 
-static void close_reader(struct batch_reader *base)
-{
-    struct capture_reader *r = (struct capture_reader *)base;
-    jsonin_stream_close(r->stream);
-    free(r);
-}
-
-static const struct batch_reader_ops reader_ops = {.next = next, .close = close_reader};
-
-int capture_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                 struct err *e)
-{
-    struct capture_reader *r = calloc(1, sizeof(*r));
-    if (!r)
-        return err_nomem(e, "recording");
-    r->base.ops = &reader_ops;
-    r->o = o;
-    int rc = jsonin_stream_open(&r->stream, file, MAX_LINE, e);
-    if (rc < 0) {
-        free(r);
-        return rc;
-    }
-    *out = &r->base;
-    return 0;
-}
+const struct batch_reader_ops capture_reader = {
+    .bytes = sizeof(struct reader), .input = BATCH_JSON, .next = next};
