@@ -18,7 +18,6 @@
 #include "lib/json/jsonin.h"
 
 enum {
-    MAX_LINE = 64 << 20,
     USUAL_BLOCK = 512, /* tokens, where a file fits it and says nothing */
     BLOCK_BYTES = 96   /* that the number of a block takes */
 };
@@ -550,7 +549,7 @@ static int finish_rows_1(struct graph *g, size_t first, const struct block_size 
 }
 
 /* One file. Its first line tells the version: that of version 1 is a row. */
-static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct keymap *last)
+static int read_row_file(struct graph *g, struct keymap *last)
 {
     const char *name = frame_in_name(g->files.file);
     const struct jsonin_v *v;
@@ -559,22 +558,20 @@ static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct k
     uint32_t block_tokens = 0;
     bool begun = false, version_1 = false;
     char where[320];
-    int rc;
+    int rc = file_source_elements(&g->files, g->err);
     g->scope++;
     g->where = where;
     block_size_begin(&size, g->files.o.block_tokens);
     stamps_file(&g->stamps);
-    while ((rc = jsonin_stream_next(stream, &v, g->err)) > 0) {
+    while (rc == 0 && (rc = jsonin_stream_next(g->files.stream, &v, g->err)) > 0) {
         snprintf(where, sizeof(where), "%.290s:%llu", name,
-                 (unsigned long long)jsonin_stream_line(stream));
+                 (unsigned long long)jsonin_stream_line(g->files.stream));
         g->unknown.fields += json_fields_unknown(&known_fields, v);
         version_1 = begun ? version_1 : !jsonin_get(v, "schema");
         rc = version_1 ? read_row_1(g, v, last, &size)
              : begun   ? read_row(g, v, block_tokens)
                        : read_header(g, v, &block_tokens);
         begun = true;
-        if (rc < 0)
-            break;
     }
     snprintf(where, sizeof(where), "%.300s", name);
     if (rc == 0)
@@ -589,19 +586,9 @@ static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct k
 static int read_rows(struct graph *g)
 {
     struct keymap *last = keymap_create();
-    int rc = last ? 1 : err_nomem(g->err, "sessions");
-    while (rc > 0 && (rc = inputs_next(g->files.in, &g->files.file, g->err)) > 0) {
-        struct jsonin_stream *stream;
-        struct jsonin_limit limit = file_source_limit(&g->files);
-        rc = jsonin_stream_open(&stream, g->files.file, MAX_LINE, g->err);
-        if (rc < 0)
-            break;
-        jsonin_stream_limit(stream, &limit);
-        rc = read_row_file(g, stream, last);
-        jsonin_stream_close(stream);
-        if (rc == 0)
-            rc = 1;
-    }
+    int rc = last ? 0 : err_nomem(g->err, "sessions");
+    while (rc == 0 && (rc = inputs_next(g->files.in, &g->files.file, g->err)) > 0)
+        rc = read_row_file(g, last);
     keymap_free(last);
     return rc;
 }
@@ -705,7 +692,6 @@ static void graph_close(struct source *base)
     keymap_free(g->blocks);
     steps_player_free(&g->player);
     file_source_release(&g->files);
-    free(g);
 }
 
 #define GRAPH_OPS(kind_name)                                                                       \
@@ -728,12 +714,10 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
                       struct err *e)
 {
     static const struct source_ops satf = GRAPH_OPS("satf"), rows = GRAPH_OPS("mooncake");
-    struct graph *g = calloc(1, sizeof(*g));
-    if (!g) {
-        inputs_close(in);
-        return err_nomem(e, "source");
-    }
-    file_source_init(&g->files, o->kind == INPUTS_SATF ? &satf : &rows, in, &o->files, never_again);
+    struct graph *g = file_source_create(sizeof(*g), o->kind == INPUTS_SATF ? &satf : &rows, in,
+                                         &o->files, never_again, e);
+    if (!g)
+        return -ENOMEM;
     g->o = *o;
     g->err = e;
     g->stamps = (struct stamps){.given = o->files.unit, .usual = STAMPS_MS, .whole = true};
@@ -758,12 +742,8 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
         rc = rc < 0 ? err_nomem(e, "steps")
                     : err_set(e, -EINVAL, ERR_INPUT, inputs_path(in),
                               "holds steps that wait for each other");
-    if (rc < 0) {
-        graph_close(&g->files.base);
-        return rc;
-    }
     batch_unknown_note(&g->unknown, &g->files.skips.remarks);
-    steps_begin(&g->player, 0, 0);
-    *out = &g->files.base;
-    return 0;
+    if (rc >= 0)
+        rc = steps_begin(&g->player, 0, 0); /* the room is there */
+    return file_source_opened(&g->files, rc, out);
 }

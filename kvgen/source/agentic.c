@@ -414,7 +414,6 @@ static void agentic_close(struct source *base)
     free(a->open);
     documents_free(a->documents);
     file_source_release(&a->files);
-    free(a);
 }
 
 static const struct source_ops agentic_ops = {
@@ -433,12 +432,9 @@ int source_agentic_open(struct source **out, struct inputs *in, const struct sou
                         struct err *e)
 {
     uint32_t n = o->users;
-    struct agentic *a = calloc(1, sizeof(*a));
-    if (!a) {
-        inputs_close(in);
-        return err_nomem(e, "source");
-    }
-    file_source_init(&a->files, &agentic_ops, in, &o->files, read_again);
+    struct agentic *a = file_source_create(sizeof(*a), &agentic_ops, in, &o->files, read_again, e);
+    if (!a)
+        return -ENOMEM;
     a->o = *o;
     a->stamps = (struct stamps){.given = o->files.unit, .usual = STAMPS_S};
     a->documents = documents_create(in);
@@ -454,9 +450,5 @@ int source_agentic_open(struct source **out, struct inputs *in, const struct sou
         rc = begin_sessions(a, e);
     if (rc == 0 && a->sessions == 0)
         rc = file_source_none(&a->files, "session", e);
-    if (rc < 0)
-        agentic_close(&a->files.base);
-    else
-        *out = &a->files.base;
-    return rc;
+    return file_source_opened(&a->files, rc, out);
 }

@@ -16,7 +16,6 @@
 #include "lib/text/text.h"
 
 enum {
-    MAX_LINE = 64 << 20,
     CHAT_BYTES = 96, /* that the session of a chat takes */
     LOOK = 1 << 20,  /* bytes of a pipe that may tell its block size */
     USERS = 1000     /* among whom requests go round */
@@ -70,8 +69,7 @@ static const struct layout layouts[INPUTS_KINDS] = {
 };
 
 struct blocks {
-    struct file_source files; /* first */
-    struct jsonin_stream *stream;
+    struct file_source files;    /* first */
     const struct jsonin_v *line; /* that was read last */
     const struct layout *layout;
     struct stamps stamps;
@@ -94,7 +92,7 @@ struct blocks {
 
 static int bad_field(const struct blocks *s, struct err *e, const char *name, const char *what)
 {
-    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s %s", name, what);
+    return file_source_bad(&s->files, 0, e, "%s %s", name, what);
 }
 
 /* ---- fields of the line ---- */
@@ -124,8 +122,8 @@ static int read_time(struct blocks *s, struct err *e)
     const char *name = name_in_line(s, "timestamp");
     int64_t ns;
     if (stamps_value(&s->stamps, jsonin_get(s->line, name), &ns) < 0)
-        return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
-                               "%s is not a number of %s", name, stamps_wanted(&s->stamps));
+        return file_source_bad(&s->files, 0, e, "%s is not a number of %s", name,
+                               stamps_wanted(&s->stamps));
     int rc = file_source_arrival(&s->files, ns, &s->files.next.arrival_ns);
     if (rc < 0)
         return bad_field(s, e, name, rc == -EINVAL ? FILE_SOURCE_GOES_BACK : FILE_SOURCE_TOO_LATE);
@@ -220,9 +218,8 @@ static int check_count(struct blocks *s, struct err *e)
     struct err why;
     if (fits || s->no_ids)
         return 0;
-    file_source_bad(&s->files, jsonin_stream_line(s->stream), &why,
-                    "%u %s for %lld tokens do not fit blocks of %u tokens%s%s", r->block_count,
-                    l->ids, (long long)r->context_tokens, r->block_tokens,
+    file_source_bad(&s->files, 0, &why, "%u %s for %lld tokens do not fit blocks of %u tokens%s%s",
+                    r->block_count, l->ids, (long long)r->context_tokens, r->block_tokens,
                     l->block_tokens ? ""
                     : s->ids.full   ? ", full ones only"
                                     : ", partial ones with an id, too",
@@ -418,26 +415,11 @@ static int find_block_size(struct blocks *s, struct err *e)
 
 /* ---- reading ahead ---- */
 
-/* The fields of the next line of any file: 1; 0 at the end; negative errno. */
-static int next_line(struct blocks *s, struct err *e)
+static int begin_file(struct file_source *files, struct err *e)
 {
-    int rc = 0;
-    while (!s->stream || (rc = jsonin_stream_next(s->stream, &s->line, e)) == 0) {
-        rc = file_source_next_file(&s->files, e);
-        if (rc <= 0)
-            return rc;
-        jsonin_stream_close(s->stream);
-        s->stream = NULL;
-        stamps_file(&s->stamps);
-        if (!s->layout->block_tokens && (rc = find_block_size(s, e)) < 0)
-            return rc;
-        rc = jsonin_stream_open(&s->stream, s->files.file, MAX_LINE, e);
-        if (rc < 0)
-            return rc;
-        struct jsonin_limit limit = file_source_limit(&s->files);
-        jsonin_stream_limit(s->stream, &limit);
-    }
-    return rc;
+    struct blocks *s = (struct blocks *)files;
+    stamps_file(&s->stamps);
+    return s->layout->block_tokens ? 0 : find_block_size(s, e);
 }
 
 static int read_ahead(struct file_source *files, struct err *e)
@@ -445,15 +427,14 @@ static int read_ahead(struct file_source *files, struct err *e)
     struct blocks *s = (struct blocks *)files;
     int rc;
     do {
-        rc = next_line(s, e);
+        rc = file_source_next_element(files, &s->line, e);
         if (rc <= 0)
             return rc;
         /* The first line tells whether the file is of the expected kind. */
         for (size_t i = 0; !s->begun && s->layout->wanted[i]; i++)
             if (!jsonin_get(s->line, name_in_line(s, s->layout->wanted[i])))
-                return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
-                                       "not a %s trace: no %s", s->layout->known_as,
-                                       s->layout->wanted[i]);
+                return file_source_bad(&s->files, 0, e, "not a %s trace: no %s",
+                                       s->layout->known_as, s->layout->wanted[i]);
         if (!s->begun)
             s->no_ids = s->layout->ids_may_miss && !jsonin_get(s->line, s->layout->ids);
         s->begun = true;
@@ -522,11 +503,9 @@ static void blocks_reading(const struct source *base, struct source_reading *r)
 static void blocks_close(struct source *base)
 {
     struct blocks *s = (struct blocks *)base;
-    jsonin_stream_close(s->stream);
-    file_source_release(&s->files);
     id_lists_free(&s->lists);
     keymap_free(s->chat);
-    free(s);
+    file_source_release(&s->files);
 }
 
 #define BLOCKS_OPS(kind_name)                                                                      \
@@ -545,13 +524,12 @@ static const struct source_ops blocks_ops[INPUTS_KINDS] = {
 int source_blocks_open(struct source **out, struct inputs *in, const struct source_blocks_opts *o,
                        struct err *e)
 {
-    struct blocks *s = calloc(1, sizeof(*s));
-    if (!s) {
-        inputs_close(in);
-        return err_nomem(e, "source");
-    }
+    struct blocks *s =
+        file_source_create(sizeof(*s), &blocks_ops[o->kind], in, &o->files, file_source_again, e);
+    if (!s)
+        return -ENOMEM;
     s->files.read = read_ahead;
-    file_source_init(&s->files, &blocks_ops[o->kind], in, &o->files, file_source_again);
+    s->files.begin_file = begin_file;
     s->layout = &layouts[o->kind];
     s->stamps = (struct stamps){
         .given = o->files.unit, .usual = s->layout->unit, .whole = s->layout->whole};
@@ -562,10 +540,5 @@ int source_blocks_open(struct source **out, struct inputs *in, const struct sour
     int rc = s->chat ? file_source_peek(&s->files.base, &first_ns, e) : err_nomem(e, "source");
     if (rc == 0)
         rc = file_source_none(&s->files, "request", e);
-    if (rc < 0) {
-        blocks_close(&s->files.base);
-        return rc;
-    }
-    *out = &s->files.base;
-    return 0;
+    return file_source_opened(&s->files, rc, out);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/hash.h"
@@ -13,20 +14,42 @@
 #include "lib/json/jsonin.h"
 #include "lib/opt/opt.h"
 
-void file_source_init(struct file_source *s, const struct source_ops *ops, struct inputs *in,
-                      const struct file_source_opts *o, inputs_again again)
+enum {
+    MAX_ELEMENT = 64 << 20
+};
+
+void *file_source_create(size_t bytes, const struct source_ops *ops, struct inputs *in,
+                         const struct file_source_opts *o, inputs_again again, struct err *e)
 {
+    struct file_source *s = calloc(1, bytes);
+    if (!s) {
+        inputs_close(in);
+        err_nomem(e, "source");
+        return NULL;
+    }
     s->base.ops = ops;
     s->o = *o;
     if (s->o.memory_bytes == 0)
         s->o.memory_bytes = FILE_SOURCE_MEMORY;
     s->in = in;
     inputs_repeat(in, again, s);
+    return s;
+}
+
+int file_source_opened(struct file_source *s, int rc, struct source **out)
+{
+    if (rc < 0)
+        s->base.ops->close(&s->base);
+    else
+        *out = &s->base;
+    return rc < 0 ? rc : 0;
 }
 
 void file_source_release(struct file_source *s)
 {
+    jsonin_stream_close(s->stream);
     inputs_close(s->in);
+    free(s);
 }
 
 struct jsonin_limit file_source_limit(const struct file_source *s)
@@ -50,6 +73,33 @@ int file_source_next_file(struct file_source *s, struct err *e)
     int rc = inputs_next(s->in, &s->file, e);
     if (rc > 0)
         s->new_file = true;
+    return rc;
+}
+
+int file_source_elements(struct file_source *s, struct err *e)
+{
+    struct jsonin_limit limit = file_source_limit(s);
+    jsonin_stream_close(s->stream);
+    s->stream = NULL;
+    int rc = jsonin_stream_open(&s->stream, s->file, MAX_ELEMENT, e);
+    if (rc == 0)
+        jsonin_stream_limit(s->stream, &limit);
+    return rc;
+}
+
+int file_source_next_element(struct file_source *s, const struct jsonin_v **v, struct err *e)
+{
+    int rc = 0;
+    while (!s->stream || (rc = jsonin_stream_next(s->stream, v, e)) == 0) {
+        rc = file_source_next_file(s, e);
+        if (rc <= 0)
+            return rc;
+        rc = s->begin_file ? s->begin_file(s, e) : 0;
+        if (rc == 0)
+            rc = file_source_elements(s, e);
+        if (rc < 0)
+            return rc;
+    }
     return rc;
 }
 
@@ -168,7 +218,8 @@ int file_source_bad(const struct file_source *s, uint64_t line, struct err *e, c
 {
     char where[320], what[320];
     va_list args;
-    snprintf(where, sizeof(where), "%s:%llu", frame_in_name(s->file), (unsigned long long)line);
+    snprintf(where, sizeof(where), "%s:%llu", frame_in_name(s->file),
+             (unsigned long long)(line > 0 ? line : jsonin_stream_line(s->stream)));
     va_start(args, fmt);
     vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
