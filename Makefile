@@ -43,7 +43,7 @@ MPI_FILES  := lib/ranks/ranks_mpi
 KVGEN_FOLDERS := kvgen kvgen/meaning kvgen/source kvgen/people kvgen/sim kvgen/policy kvgen/cache kvgen/manager kvgen/serve kvgen/worth kvgen/answer kvgen/curve kvgen/format kvgen/record
 kvgen        := kvgen options option_table option_values print_config models workload rng tier_model prefill_time gpu_profile run_source ingest convert \
                 output summary provenance
-kvgen/meaning := reading stamps block_size
+kvgen/meaning := reading stamps block_size pick
 kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents steps \
                 id_lists blocks burst sharegpt agentic
 kvgen/people := habits mix people

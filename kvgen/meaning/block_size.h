@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_SIZE_MAX (1 << 20) /* tokens */
+#define BLOCK_SIZE_MAX     (1 << 20) /* tokens */
+#define REQUEST_MAX_TOKENS ((int64_t)1 << 31)
 
 /* One meaning of the ids of a row: of blocks of that many tokens, of all of them (tokens / size,
  * rounded up) or of full ones only (rounded down). */

@@ -8,7 +8,6 @@
 
 #include "kvgen/record/bytes_in.h"
 #include "lib/base/memory.h"
-#include "lib/json/jsonin.h"
 
 enum {
     MAX_ELEMENT = 64 << 20 /* of JSON */
@@ -150,4 +149,17 @@ void batch_reader_close(struct batch_reader *r)
 int batch_bad(struct err *e, const char *name, const char *what)
 {
     return err_set(e, -EINVAL, ERR_INPUT, "", "%s %s", name, what);
+}
+
+int batch_pick(const struct pick *p, size_t n, const struct jsonin_v *v, void *to, struct err *e)
+{
+    struct pick_bad wrong;
+    return pick(p, n, v, to, &wrong) < 0 ? batch_bad(e, wrong.name, wrong.what) : 0;
+}
+
+int batch_pick_value(enum pick_as as, const struct jsonin_v *v, const char *name, void *to,
+                     struct err *e)
+{
+    const char *what = pick_value(as, v, to);
+    return what ? batch_bad(e, name, what) : 0;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvgen/meaning/pick.h"
 #include "kvgen/record/media.h"
 #include "kvgen/record/names.h"
 #include "lib/base/err.h"
@@ -167,5 +168,9 @@ int batch_reader_open(struct batch_reader **out, const struct batch_reader_ops *
 void batch_reader_close(struct batch_reader *r);
 /* Says that a member is not what it must be: -EINVAL. */
 int batch_bad(struct err *e, const char *name, const char *what);
+/* As pick and pick_value. */
+int batch_pick(const struct pick *p, size_t n, const struct jsonin_v *v, void *to, struct err *e);
+int batch_pick_value(enum pick_as as, const struct jsonin_v *v, const char *name, void *to,
+                     struct err *e);
 
 #endif

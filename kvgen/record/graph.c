@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvgen/meaning/block_size.h"
+#include "kvgen/meaning/pick.h"
 #include "kvgen/record/batch.h"
 #include "kvgen/record/json_fields.h"
 #include "kvgen/source/documents.h"
@@ -21,7 +22,6 @@ enum {
     USUAL_BLOCK = 512, /* tokens, where a file fits it and says nothing */
     BLOCK_BYTES = 96   /* that the number of a block takes */
 };
-#define MAX_US 1e15 /* 31 years */
 
 /* An edge between steps that it names: either may come later in the file. */
 struct link {
@@ -128,25 +128,20 @@ static int bad(const struct graph *g, const char *name, const char *what)
     return err_set(g->err, -EINVAL, ERR_INPUT, g->where, "%s %s", name, what);
 }
 
-/* A time in units of unit_ns; 0 if it is missing. */
+static int take(const struct graph *g, const struct pick *p, size_t n, const struct jsonin_v *v,
+                void *to)
+{
+    struct pick_bad wrong;
+    return pick(p, n, v, to, &wrong) < 0 ? bad(g, wrong.name, wrong.what) : 0;
+}
+
+/* A time in units of unit_ns; it stays as it is if it is missing. */
 static int read_time(const struct graph *g, const struct jsonin_v *v, const char *name,
                      double unit_ns, int64_t *ns)
 {
-    double t = 0;
     const struct jsonin_v *field = jsonin_get(v, name);
-    if (field && (jsonin_f64(field, &t) < 0 || !(t >= 0) || t * unit_ns > MAX_US * 1e3))
-        return bad(g, name, "is not a time from 0 to 31 years");
-    *ns = (int64_t)(t * unit_ns + 0.5);
-    return 0;
-}
-
-static int read_tokens(const struct graph *g, const struct jsonin_v *v, const char *name,
-                       int64_t *tokens)
-{
-    if (jsonin_i64(jsonin_get(v, name), tokens) == 0 && *tokens >= 0 &&
-        *tokens <= REQUEST_MAX_TOKENS)
-        return 0;
-    return bad(g, name, "is not a number of tokens from 0 to 2^31");
+    const char *what = field ? pick_delay(field, unit_ns, ns) : NULL;
+    return what ? bad(g, name, what) : 0;
 }
 
 /* A name of a step or session of this file. */
@@ -168,9 +163,8 @@ static int read_name(const struct graph *g, const struct jsonin_v *v, const char
     return name_of(g, jsonin_get(v, name), name, out);
 }
 
-static int read_ids(struct graph *g, const struct jsonin_v *v, const char *name, struct step *s)
+static int read_ids(struct graph *g, const struct jsonin_v *list, const char *name, struct step *s)
 {
-    const struct jsonin_v *list = jsonin_get(v, name);
     size_t count = jsonin_count(list);
     if (!jsonin_is_array(list))
         return bad(g, name, "is not a list of blocks");
@@ -196,10 +190,11 @@ static int read_block_size(const struct graph *g, const struct jsonin_v *v, cons
                            uint32_t *tokens)
 {
     int64_t n;
-    if (jsonin_i64(jsonin_get(v, name), &n) < 0 || n < 1 || n > BLOCK_SIZE_MAX)
-        return bad(g, name, "is not a number of tokens from 1 to 2^20");
-    if (g->files.o.block_tokens > 0 && g->files.o.block_tokens != n)
-        return bad(g, name, "is not what --block-size says");
+    const char *what = pick_value(PICK_BLOCK_TOKENS, jsonin_get(v, name), &n);
+    if (!what && g->files.o.block_tokens > 0 && g->files.o.block_tokens != n)
+        what = "is not what --block-size says";
+    if (what)
+        return bad(g, name, what);
     *tokens = (uint32_t)n;
     return 0;
 }
@@ -297,9 +292,16 @@ static int join_links(struct graph *g)
 
 /* ---- SATF ---- */
 
+/* A pause has the first two, an inference all but the first: its recorded duration is not used,
+ * since it is simulated. */
+static const struct pick node_fields[] = {
+    {"duration_us", NULL, PICK_DELAY_US, false, offsetof(struct step, pause_ns)},
+    {"min_start_delay_us", NULL, PICK_DELAY_US, false, offsetof(struct step, wait_ns)},
+    {"payload.input_tokens_total", NULL, PICK_TOKENS, true, offsetof(struct step, context)},
+    {"payload.output_tokens", NULL, PICK_TOKENS, true, offsetof(struct step, generated)}};
+
 static int read_node(struct graph *g, const struct jsonin_v *v, struct step *s)
 {
-    const struct jsonin_v *payload = jsonin_get(v, "payload");
     const char *kind = jsonin_text(jsonin_get(v, "kind"), NULL);
     struct hash128 name;
     if (!kind)
@@ -308,18 +310,10 @@ static int read_node(struct graph *g, const struct jsonin_v *v, struct step *s)
     if (s->pause && strcmp(kind, "tool_call") != 0 && strcmp(kind, "tool_result") != 0)
         batch_unknown_event(&g->unknown, kind, strlen(kind));
     int rc = read_name(g, v, "id", &name);
-    /* The recorded duration of an inference is not used: it is simulated. */
-    if (rc == 0 && s->pause)
-        rc = read_time(g, v, "duration_us", 1e3, &s->pause_ns);
     if (rc == 0)
-        rc = read_time(g, v, "min_start_delay_us", 1e3, &s->wait_ns);
-    if (rc == 0 && !s->pause) {
-        rc = read_tokens(g, payload, "input_tokens_total", &s->context);
-        if (rc == 0)
-            rc = read_tokens(g, payload, "output_tokens", &s->generated);
-        if (rc == 0)
-            rc = read_ids(g, payload, "kv_block_ids", s);
-    }
+        rc = take(g, node_fields + !s->pause, s->pause ? 2 : 3, v, s);
+    if (rc == 0 && !s->pause)
+        rc = read_ids(g, jsonin_get(v, "payload.kv_block_ids"), "kv_block_ids", s);
     return rc < 0 ? rc : add_step(g, name, s);
 }
 
@@ -408,6 +402,11 @@ static int read_header(struct graph *g, const struct jsonin_v *v, uint32_t *bloc
     return read_block_size(g, v, "block_size", block_tokens);
 }
 
+/* Members of rows of both versions, by either name that Dynamo writes. */
+static const struct pick request_fields[] = {
+    {"input_length", "input_tokens", PICK_TOKENS, true, offsetof(struct step, context)},
+    {"output_length", "output_tokens", PICK_TOKENS, true, offsetof(struct step, generated)}};
+
 /* The member by its name, or by the other one that Dynamo writes. */
 static const char *either(const struct jsonin_v *v, const char *name, const char *other)
 {
@@ -423,11 +422,9 @@ static int read_request(struct graph *g, const struct jsonin_v *v, struct hash12
     if (rc == 0)
         rc = see_session(g, session, &s->user);
     if (rc == 0)
-        rc = read_tokens(g, v, either(v, "input_length", "input_tokens"), &s->context);
+        rc = take(g, request_fields, 2, v, s);
     if (rc == 0)
-        rc = read_tokens(g, v, either(v, "output_length", "output_tokens"), &s->generated);
-    if (rc == 0)
-        rc = read_ids(g, v, "hash_ids", s);
+        rc = read_ids(g, jsonin_get(v, "hash_ids"), "hash_ids", s);
     return rc < 0 ? rc : add_step(g, name, s);
 }
 

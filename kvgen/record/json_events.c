@@ -6,8 +6,6 @@
 #include "kvgen/record/readers.h"
 #include "lib/json/jsonin.h"
 
-#define MAX_MS (INT64_C(1) << 41)
-
 /* ---- values ---- */
 
 /* A hash of 64 bits, whose sign does not matter. */
@@ -47,20 +45,13 @@ static int add_blocks(const struct record_opts *o, const struct jsonin_v *hashes
     return rc;
 }
 
-/* A whole number that may be missing, and is then 0. */
-static int read_small(const struct jsonin_v *v, const char *name, int64_t *out, struct err *e)
-{
-    *out = 0;
-    if (v && (jsonin_i64(v, out) < 0 || *out < 0 || *out > UINT32_MAX))
-        return batch_bad(e, name, "is not a whole number");
-    return 0;
-}
-
-static int read_number(const struct jsonin_v *v, struct batch *b, struct err *e)
-{
-    b->numbered = v != NULL;
-    return v && jsonin_u64(v, &b->seq) < 0 ? batch_bad(e, "event_id", "is not a whole number") : 0;
-}
+/* The members of an event that say whose it is, and its number. */
+static const struct pick trtllm_fields[] = {
+    {"event_id", NULL, PICK_U64, false, offsetof(struct batch, seq)},
+    {"attention_dp_rank", NULL, PICK_RANK, false, offsetof(struct batch, rank)}};
+static const struct pick dynamo_fields[] = {
+    {"event.dp_rank", NULL, PICK_RANK, false, offsetof(struct batch, rank)},
+    {"event.event_id", NULL, PICK_U64, false, offsetof(struct batch, seq)}};
 
 static void unknown_event(struct batch_reader *r, const char *name)
 {
@@ -74,9 +65,8 @@ static int read_level(const struct record_opts *o, const struct jsonin_v *v, uin
                       struct err *e)
 {
     static const char *const names[] = {"GPU", "CPU", "DISK"};
-    int64_t level;
-    int rc = read_small(v, "cache_level", &level, e);
-    if (rc < 0 || level > 2)
+    int64_t level = 0;
+    if ((v && pick_value(PICK_RANK, v, &level)) || level > 2)
         return batch_bad(e, "cache_level", "is not 0, 1 or 2");
     *medium = (uint8_t)media_find(&o->media, names[level], strlen(names[level]));
     return 0;
@@ -150,11 +140,10 @@ static int read_trtllm(struct batch_reader *r, const struct jsonin_v *v, struct 
     const char *type = jsonin_text(jsonin_get(data, "type"), NULL);
     const struct jsonin_v *layers = jsonin_get(v, "layer_group_id");
     struct hash128 group = {0}, of[2];
-    int rc = read_number(jsonin_get(v, "event_id"), b, e);
     if (!type)
         return batch_bad(e, "data.type", "is missing: no event of TensorRT-LLM");
-    if (rc == 0)
-        rc = read_small(jsonin_get(v, "attention_dp_rank"), "attention_dp_rank", &b->rank, e);
+    b->numbered = jsonin_get(v, "event_id") != NULL;
+    int rc = batch_pick(trtllm_fields, 2, v, b, e);
     if (rc == 0 && window)
         rc = read_hash(o, window, "window_size", &group, e);
     if (rc == 0 && layers) {
@@ -208,8 +197,9 @@ static int read_worker(const struct record_opts *o, const struct jsonin_v *recor
 {
     struct hash128 worker;
     int rc = read_hash(o, jsonin_get(record, "worker_id"), "worker_id", &worker, e);
+    b->numbered = jsonin_get(record, "event.event_id") != NULL;
     if (rc == 0)
-        rc = read_small(jsonin_get(record, "event.dp_rank"), "dp_rank", &b->rank, e);
+        rc = batch_pick(dynamo_fields, 2, record, b, e);
     if (rc == 0)
         b->publisher = names_publisher(&o->names, (uint32_t)b->rank, &worker, sizeof(worker));
     return rc;
@@ -229,13 +219,12 @@ static int read_dynamo(struct batch_reader *r, const struct jsonin_v *v, struct 
     int64_t ms = 0;
     if (!data)
         return batch_bad(e, "event.data", "is missing: no event of Dynamo's router");
-    if (wrapped && (jsonin_i64(jsonin_get(v, "timestamp"), &ms) < 0 || ms < 0 || ms > MAX_MS))
-        return batch_bad(e, "timestamp", "is not a time in milliseconds");
+    int rc =
+        wrapped ? batch_pick_value(PICK_MS, jsonin_get(v, "timestamp"), "timestamp", &ms, e) : 0;
     b->time_ns = ms * 1000000;
     r->no_times = !wrapped;
-    int rc = read_worker(o, record, b, e);
     if (rc == 0)
-        rc = read_number(jsonin_get(record, "event.event_id"), b, e);
+        rc = read_worker(o, record, b, e);
     if (rc < 0)
         return rc;
     bool cleared = text && strcmp(text, "cleared") == 0;

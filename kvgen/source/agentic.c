@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kvgen/meaning/block_size.h"
+#include "kvgen/meaning/pick.h"
 #include "kvgen/source/documents.h"
 #include "kvgen/source/steps.h"
 #include "lib/base/memory.h"
@@ -57,25 +58,15 @@ struct reader {
     double origin_s; /* time of the first request, if times count from 1970 */
 };
 
-static int bad_session(const struct reader *r, const char *what)
-{
-    return err_set(r->err, -EINVAL, ERR_INPUT, r->where, "%s", what);
-}
-
 static int bad_request(const struct reader *r, const char *name, const char *what)
 {
     return err_set(r->err, -EINVAL, ERR_INPUT, r->where, "request %llu: %s%s%s",
                    (unsigned long long)r->request, name, name[0] != '\0' ? " " : "", what);
 }
 
-static int read_tokens(const struct reader *r, const struct jsonin_v *v, const char *name,
-                       int64_t *tokens)
-{
-    if (jsonin_i64(jsonin_get(v, name), tokens) == 0 && *tokens >= 0 &&
-        *tokens <= REQUEST_MAX_TOKENS)
-        return 0;
-    return bad_request(r, name, "is not a number of tokens from 0 to 2^31");
-}
+static const struct pick token_fields[] = {
+    {"in", NULL, PICK_TOKENS, true, offsetof(struct step, context)},
+    {"out", NULL, PICK_TOKENS, true, offsetof(struct step, generated)}};
 
 static int bad_time(const struct reader *r, const char *name)
 {
@@ -161,11 +152,12 @@ static int read_request(struct reader *r, const struct jsonin_v *v, double begun
 {
     double t = *end_s, took = 0, think;
     int64_t most_ns = r->a->files.o.speedup != 0 ? r->a->files.o.max_gap_ns : 0;
+    struct pick_bad wrong;
     *step = (struct step){.block_tokens = r->block_tokens};
     r->request++;
-    if (read_tokens(r, v, "in", &step->context) < 0 ||
-        read_tokens(r, v, "out", &step->generated) < 0 || read_time(r, v, &t) < 0 ||
-        read_seconds(r, v, "api_time", &took) < 0)
+    if (pick(token_fields, 2, v, step, &wrong) < 0)
+        return bad_request(r, wrong.name, wrong.what);
+    if (read_time(r, v, &t) < 0 || read_seconds(r, v, "api_time", &took) < 0)
         return -EINVAL;
     if (r->nested == NESTED_UNKNOWN && begun_s > 0 && jsonin_get(v, "t"))
         r->nested = t >= begun_s ? NESTED_SESSION : NESTED_OWN;
@@ -254,10 +246,10 @@ static int read_head(struct reader *r, const struct jsonin_v *root)
     const char *scope = jsonin_text(jsonin_get(root, "hash_id_scope"), NULL);
     int64_t given = r->a->files.o.block_tokens, tokens = given;
     if (!jsonin_get(root, "requests"))
-        return bad_session(r, "not an agentic session: no requests");
-    if ((size || given == 0) &&
-        (jsonin_i64(size, &tokens) < 0 || tokens < 1 || tokens > BLOCK_SIZE_MAX))
-        return bad_session(r, "block_size is not a number of tokens from 1 to 2^20");
+        return err_set(r->err, -EINVAL, ERR_INPUT, r->where, "not an agentic session: no requests");
+    const char *what = size || given == 0 ? pick_value(PICK_BLOCK_TOKENS, size, &tokens) : NULL;
+    if (what)
+        return err_set(r->err, -EINVAL, ERR_INPUT, r->where, "block_size %s", what);
     if (given > 0 && tokens != given)
         return err_set(r->err, -EINVAL, ERR_INPUT, r->where,
                        "block_size is %lld, --block-size %lld", (long long)tokens,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvgen/meaning/block_size.h"
+#include "kvgen/meaning/pick.h"
 #include "kvgen/meaning/stamps.h"
 #include "kvgen/source/id_lists.h"
 #include "lib/base/hash.h"
@@ -130,12 +131,12 @@ static int read_time(struct blocks *s, struct err *e)
     return 0;
 }
 
-static int read_tokens(const struct blocks *s, const char *field, int64_t *tokens, struct err *e)
+static int read_tokens(const struct blocks *s, enum pick_as as, const char *field, int64_t *tokens,
+                       struct err *e)
 {
     const char *name = name_in_line(s, field);
-    if (line_i64(s, name, tokens) == 0 && *tokens >= 0 && *tokens <= REQUEST_MAX_TOKENS)
-        return 0;
-    return bad_field(s, e, name, "is not a number of tokens from 0 to 2^31");
+    const char *what = pick_value(as, jsonin_get(s->line, name), tokens);
+    return what ? bad_field(s, e, name, what) : 0;
 }
 
 /* The blocks of a row without ids: nobody else has them. */
@@ -243,14 +244,13 @@ static int read_request(struct blocks *s, struct err *e)
                           .user = (uint32_t)(s->read % USERS),
                           .qos = (uint8_t)s->qos,
                           .prompt = -1};
-    if (read_time(s, e) < 0 || read_tokens(s, l->context, &r->context_tokens, e) < 0 ||
-        (l->generated && read_tokens(s, l->generated, &r->generated_tokens, e) < 0))
+    if (read_time(s, e) < 0 || read_tokens(s, PICK_TOKENS, l->context, &r->context_tokens, e) < 0 ||
+        (l->generated && read_tokens(s, PICK_TOKENS, l->generated, &r->generated_tokens, e) < 0))
         return -EINVAL;
 
     int64_t tokens = s->ids.tokens;
-    if (l->block_tokens &&
-        (line_i64(s, l->block_tokens, &tokens) < 0 || tokens < 1 || tokens > BLOCK_SIZE_MAX))
-        return bad_field(s, e, l->block_tokens, "is not a number of tokens from 1 to 2^20");
+    if (l->block_tokens && read_tokens(s, PICK_BLOCK_TOKENS, l->block_tokens, &tokens, e) < 0)
+        return -EINVAL;
     r->block_tokens = (uint32_t)tokens;
     int rc = read_ids(s, e);
     if (rc == 0)
@@ -316,14 +316,14 @@ static int keeps_row(struct blocks *s, struct err *e)
 static bool see_line(struct blocks *s, struct block_size *b, const char *text, size_t len)
 {
     struct jsonin *d;
-    int64_t tokens = -1;
+    int64_t tokens;
     if (jsonin_parse(&d, text, len, "", NULL) < 0)
         return true;
     s->line = jsonin_root(d);
     const struct jsonin_v *ids = jsonin_get(s->line, s->layout->ids);
-    bool row = jsonin_is_array(ids) &&
-               line_i64(s, name_in_line(s, s->layout->context), &tokens) == 0 && tokens >= 0 &&
-               tokens <= REQUEST_MAX_TOKENS;
+    bool row =
+        jsonin_is_array(ids) &&
+        !pick_value(PICK_TOKENS, jsonin_get(s->line, name_in_line(s, s->layout->context)), &tokens);
     bool fits = !row || block_size_see(b, tokens, jsonin_count(ids));
     s->line = NULL;
     jsonin_free(d);
