@@ -518,16 +518,14 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
         r->residency && r->clocks && heap_init(&r->others, 0) == 0 ? 0 : err_nomem(e, "recording");
     if (rc == 0 && o->capture)
         rc = capture_create(&r->capture, o->capture, &r->o.record.media, e);
-    if (o->requests) {
-        struct source_dynamo_opts requests = {.files = {.speedup = 1, .cycles = 1},
-                                              .names = &r->o.record.names,
-                                              .after_wait = true,
-                                              .qos = TRACE_BATCH};
-        if (rc == 0)
-            rc = source_dynamo_open(&r->requests, o->requests, &requests, e);
-        else
-            inputs_close(o->requests);
-    }
+    struct source_dynamo_opts requests = {.files = {.speedup = 1, .cycles = 1},
+                                          .names = &r->o.record.names,
+                                          .after_wait = true,
+                                          .qos = TRACE_BATCH};
+    if (rc == 0 && o->requests)
+        rc = source_dynamo_open(&r->requests, o->requests, &requests, e);
+    else
+        inputs_close(o->requests);
     if (rc == 0 && o->live)
         rc = live_open(&r->reader, o->live, &r->o.record, e);
     /* The first message tells whether the input is of the expected kind. */
