@@ -28,21 +28,21 @@ static const struct kind {
     [PICK_HASH] = {"is not a hash of 32 hexadecimal digits", 0, 0},
     [PICK_HASH_64] = {"is not a hash of 16 hexadecimal digits", 0, 0}};
 
-/* A text of so many hexadecimal digits in lower case, 16 of them a number. */
-static bool read_digits(const struct jsonin_v *v, size_t digits, uint64_t *out)
+/* A text of so many numbers of 16 hexadecimal digits each, in lower case. */
+static bool read_digits(const struct jsonin_v *v, size_t numbers, uint64_t *out)
 {
     size_t len;
     const char *text = jsonin_text(v, &len);
-    uint64_t n = 0;
-    if (!text || len != digits)
+    if (!text || len != 16 * numbers)
         return false;
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
-            return false;
-        n = n << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
-        if (i % 16 == 15)
-            out[i / 16] = n;
+    for (; numbers > 0; numbers--, out++) {
+        *out = 0;
+        for (int i = 0; i < 16; i++) {
+            unsigned c = (unsigned char)*text++, d = c - '0';
+            if (d > 9 && ((d = c - 'a' + 10) < 10 || d > 15))
+                return false;
+            *out = *out << 4 | d;
+        }
     }
     return true;
 }
@@ -77,12 +77,12 @@ const char *pick_value(enum pick_as as, const struct jsonin_v *v, void *to)
             *(uint32_t *)to = (uint32_t)bits[0];
         break;
     case PICK_HASH:
-        good = read_digits(v, 32, bits);
+        good = read_digits(v, 2, bits);
         if (good)
             *(struct hash128 *)to = (struct hash128){.hi = bits[0], .lo = bits[1]};
         break;
     case PICK_HASH_64:
-        good = read_digits(v, 16, to);
+        good = read_digits(v, 1, to);
         break;
     default:
         good = jsonin_i64(v, &number) == 0 && number >= kinds[as].least && number <= kinds[as].most;

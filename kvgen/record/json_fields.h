@@ -18,6 +18,15 @@ struct json_field {
     } how;
 };
 
+#define JSON_WALKED(text)                                                                          \
+    {                                                                                              \
+        (text), JSON_FIELD_WALKED                                                                  \
+    }
+#define JSON_WHOLE(text)                                                                           \
+    {                                                                                              \
+        (text), JSON_FIELD_WHOLE                                                                   \
+    }
+
 /* All known members, best in the order in which they are written. */
 struct json_fields {
     const struct json_field *field;
