@@ -83,7 +83,8 @@ static const struct json_field fields[] = {
     JSON_WALKED("prefix_reset"), JSON_WALKED("tool_wait_ms"), JSON_WHOLE("tool_events"),
     JSON_WALKED("input_tokens"), JSON_WALKED("priority"), JSON_WALKED("strict_priority"),
     JSON_WALKED("policy_class"), JSON_WHOLE("output_token_ids")};
-static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};
+static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields),
+                                                sizeof(*fields)};
 
 /* ---- values ---- */
 

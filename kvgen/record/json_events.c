@@ -280,7 +280,8 @@ static const struct json_field fields[] = {JSON_WALKED("timestamp"),
                                            JSON_WALKED("layer_group_id"),
                                            JSON_WALKED("attention_dp_rank"),
                                            JSON_WALKED("dp_rank")};
-static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};
+static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields),
+                                                sizeof(*fields)};
 
 static int next(struct batch_reader *r, struct batch *b,
                 int (*read)(struct batch_reader *, const struct jsonin_v *, struct batch *,

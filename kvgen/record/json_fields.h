@@ -27,10 +27,11 @@ struct json_field {
         (text), JSON_FIELD_WHOLE                                                                   \
     }
 
-/* All known members, best in the order in which they are written. */
+/* All known members, best in the order in which they are written: the first, how many, and how many
+ * bytes one lies behind the other. */
 struct json_fields {
-    const struct json_field *field;
-    size_t count;
+    const struct json_field *first;
+    size_t count, stride;
 };
 
 /* The number of members of v, and of what is in it, that are not known. What is in these is not
