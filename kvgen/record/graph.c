@@ -176,16 +176,13 @@ static void see_reading(struct graph *g, struct block_reading r)
 /* Holds the ids of a step against its tokens, where the file says how large blocks are. */
 static void check_count(struct graph *g, const struct step *s)
 {
-    struct block_reading r = {.tokens = s->block_tokens};
     if (s->pause || s->block_tokens == 0)
         return;
-    bool all = block_size_fits(r, s->context, s->ids);
-    r.full = true;
-    bool full = block_size_fits(r, s->context, s->ids);
-    g->misfits += !all && !full;
-    r.full = full && !all;
-    if (all != full)
-        see_reading(g, r);
+    enum block_fit fit = block_size_fit(s->block_tokens, s->context, s->ids);
+    g->misfits += fit == BLOCK_FIT_NONE;
+    if (fit == BLOCK_FIT_ALL || fit == BLOCK_FIT_FULL)
+        see_reading(
+            g, (struct block_reading){.tokens = s->block_tokens, .full = fit == BLOCK_FIT_FULL});
 }
 
 /* Adds *s under a name of the file. */

@@ -29,8 +29,7 @@ struct agentic {
     struct stamps stamps;
     uint64_t nested[NESTED_SESSION + 1]; /* sessions by the times of their sub-agents */
     int64_t block_tokens;                /* of the first session */
-    uint64_t full, all;                  /* requests with ids of full blocks only, and of all */
-    uint64_t misfits;                    /* requests whose ids do not fit their tokens */
+    uint64_t fits[BLOCK_FIT_BOTH + 1];   /* requests by how their ids fit their tokens */
     bool sizes_differ;                   /* sessions have blocks of different sizes */
     struct source_agentic_opts o;
     struct documents *documents;
@@ -113,18 +112,6 @@ static int read_time(struct reader *r, const struct jsonin_v *v, double *s)
     return 0;
 }
 
-/* Holds the ids of a request against its tokens. */
-static void check_count(struct reader *r, const struct step *step)
-{
-    struct block_reading of = {.tokens = r->block_tokens};
-    bool all = block_size_fits(of, step->context, step->ids);
-    of.full = true;
-    bool full = block_size_fits(of, step->context, step->ids);
-    r->a->all += all && !full;
-    r->a->full += full && !all;
-    r->a->misfits += !all && !full;
-}
-
 static int read_ids(const struct reader *r, const struct jsonin_v *ids, struct step *step)
 {
     struct steps *s = r->s;
@@ -172,7 +159,7 @@ static int read_request(struct reader *r, const struct jsonin_v *v, double begun
     step->wait_ns = step->cut ? most_ns : step->wait_ns;
     int rc = read_ids(r, jsonin_get(v, "hash_ids"), step);
     if (rc == 0)
-        check_count(r, step);
+        r->a->fits[block_size_fit(step->block_tokens, step->context, step->ids)]++;
     return rc;
 }
 
@@ -371,12 +358,13 @@ static void agentic_conversations(const struct source *base, uint64_t *count, ui
 static void agentic_reading(const struct source *base, struct source_reading *r)
 {
     const struct agentic *a = (const struct agentic *)base;
+    uint64_t all = a->fits[BLOCK_FIT_ALL], full = a->fits[BLOCK_FIT_FULL];
     r->format = "agentic sessions";
     file_source_note_cuts(&a->files, "sessions", &r->remarks);
     stamps_reading(&a->stamps, r);
     r->blocks_by = "file";
     r->block_tokens = a->block_tokens;
-    r->full_blocks = a->full > a->all;
+    r->full_blocks = full > all;
     r->tokens_by = "given";
     if (a->nested[NESTED_SESSION] > 0)
         notes_add(&r->remarks,
@@ -385,17 +373,17 @@ static void agentic_reading(const struct source *base, struct source_reading *r)
                   (unsigned long long)a->nested[NESTED_SESSION],
                   a->nested[NESTED_SESSION] == 1 ? "" : "s",
                   (unsigned long long)a->nested[NESTED_OWN]);
-    if (a->full > 0 && a->all > 0)
+    if (full > 0 && all > 0)
         notes_add(
             &r->remarks,
             "requests with ids of full blocks only: %llu, with one of the partial block, too: "
             "%llu",
-            (unsigned long long)a->full, (unsigned long long)a->all);
+            (unsigned long long)full, (unsigned long long)all);
     if (a->sizes_differ)
         notes_add(&r->remarks, "the sessions have blocks of different sizes");
-    if (a->misfits > 0)
+    if (a->fits[BLOCK_FIT_NONE] > 0)
         notes_add(&r->remarks, "requests whose ids do not fit their tokens: %llu",
-                  (unsigned long long)a->misfits);
+                  (unsigned long long)a->fits[BLOCK_FIT_NONE]);
 }
 
 static void agentic_close(struct source *base)

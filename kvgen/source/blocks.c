@@ -211,10 +211,8 @@ static int check_count(struct blocks *s, struct err *e)
 {
     const struct request *r = &s->files.next;
     const struct layout *l = s->layout;
-    struct block_reading all = {.tokens = r->block_tokens};
-    struct block_reading full = {.tokens = r->block_tokens, .full = true};
-    bool fits = l->block_tokens ? block_size_fits(all, r->context_tokens, r->block_count) ||
-                                      block_size_fits(full, r->context_tokens, r->block_count)
+    bool fits = l->block_tokens ? block_size_fit(r->block_tokens, r->context_tokens,
+                                                 r->block_count) != BLOCK_FIT_NONE
                                 : block_size_fits(s->ids, r->context_tokens, r->block_count);
     struct err why;
     if (fits || s->no_ids)
