@@ -46,8 +46,8 @@ KVGEN_FOLDERS := kvgen kvgen/options kvgen/speed kvgen/meaning kvgen/source kvge
 kvgen        := kvgen setup option_table workload rng run_source ingest convert output summary provenance
 kvgen/options := options values print_config models
 kvgen/speed  := tier_model prefill_time gpu_profile
-kvgen/meaning := reading stamps block_size
-kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents \
+kvgen/meaning := reading stamps block_size pick
+kvgen/source := population ident rag users turn_counts inputs file_source merged csv_rows documents steps \
                 id_lists blocks burst sharegpt agentic
 kvgen/people := habits mix people
 kvgen/sim    := sim queue serve compat cache hierarchy objects tier_servers emitter row_counts

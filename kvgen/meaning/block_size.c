@@ -31,6 +31,14 @@ bool block_size_fits(struct block_reading r, int64_t tokens, size_t ids)
     return (uint64_t)tokens / (uint64_t)r.tokens + (!r.full && tokens % r.tokens != 0) == ids;
 }
 
+enum block_fit block_size_fit(int64_t block_tokens, int64_t tokens, size_t ids)
+{
+    struct block_reading all = {.tokens = block_tokens};
+    struct block_reading full = {.tokens = block_tokens, .full = true};
+    return (block_size_fits(all, tokens, ids) ? BLOCK_FIT_ALL : 0) |
+           (block_size_fits(full, tokens, ids) ? BLOCK_FIT_FULL : 0);
+}
+
 /* ceil(tokens / size) = ids  <=>  tokens / ids <= size < tokens / (ids - 1). */
 static void see_interval(struct block_size *b, int64_t tokens, size_t ids)
 {

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_SIZE_MAX (1 << 20) /* tokens */
+#define BLOCK_SIZE_MAX     (1 << 20) /* tokens */
+#define REQUEST_MAX_TOKENS ((int64_t)1 << 31)
 
 /* One meaning of the ids of a row: of blocks of that many tokens, of all of them (tokens / size,
  * rounded up) or of full ones only (rounded down). */
@@ -29,6 +30,14 @@ struct block_size {
 void block_size_begin(struct block_size *b, int64_t stated);
 /* Whether a row fits. */
 bool block_size_fits(struct block_reading r, int64_t tokens, size_t ids);
+/* Which of the two readings of blocks of so many tokens a row fits. */
+enum block_fit {
+    BLOCK_FIT_NONE,
+    BLOCK_FIT_ALL,  /* ids of all blocks */
+    BLOCK_FIT_FULL, /* of full ones only */
+    BLOCK_FIT_BOTH
+};
+enum block_fit block_size_fit(int64_t block_tokens, int64_t tokens, size_t ids);
 /* Takes a row in. False, and *b unchanged: nothing fits this row and those before. */
 bool block_size_see(struct block_size *b, int64_t tokens, size_t ids);
 /* Whether later rows can still choose. */

@@ -1,11 +1,17 @@
-/* The events of one message, collected by the readers and applied by residency.c. */
+/* The events of one message, collected by the readers and applied by residency.c; and what all
+ * readers have. */
 #include "kvgen/record/batch.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kvgen/record/bytes_in.h"
 #include "lib/base/memory.h"
+
+enum {
+    MAX_ELEMENT = 64 << 20 /* of JSON */
+};
 
 void batch_clear(struct batch *b)
 {
@@ -108,4 +114,52 @@ const char *batch_unrecorded_text(enum batch_unrecorded what)
         [BATCH_UNRECORDED_MEMORY] = "memory, and files that were open before the recording began",
     };
     return text[what];
+}
+
+int batch_reader_open(struct batch_reader **out, const struct batch_reader_ops *ops,
+                      struct frame_in *file, const struct record_opts *o, struct err *e)
+{
+    struct batch_reader *r = calloc(1, ops->bytes);
+    if (!r)
+        return err_nomem(e, "recording");
+    r->ops = ops;
+    r->o = o;
+    r->file = file;
+    int rc = ops->input == BATCH_JSON ? jsonin_stream_open(&r->json, file, MAX_ELEMENT, e) : 0;
+    if (ops->input == BATCH_BYTES && !(r->bytes = bytes_in_create(file)))
+        rc = err_nomem(e, "recording");
+    if (rc == 0 && ops->begin)
+        rc = ops->begin(r, e);
+    if (rc < 0)
+        batch_reader_close(r);
+    else
+        *out = r;
+    return rc;
+}
+
+void batch_reader_close(struct batch_reader *r)
+{
+    if (r->ops->close)
+        r->ops->close(r);
+    jsonin_stream_close(r->json);
+    bytes_in_free(r->bytes);
+    free(r);
+}
+
+int batch_bad(struct err *e, const char *name, const char *what)
+{
+    return err_set(e, -EINVAL, ERR_INPUT, "", "%s %s", name, what);
+}
+
+int batch_pick(const struct pick *p, size_t n, const struct jsonin_v *v, void *to, struct err *e)
+{
+    struct pick_bad wrong;
+    return pick(p, n, v, to, &wrong) < 0 ? batch_bad(e, wrong.name, wrong.what) : 0;
+}
+
+int batch_pick_value(enum pick_as as, const struct jsonin_v *v, const char *name, void *to,
+                     struct err *e)
+{
+    const char *what = pick_value(as, v, to);
+    return what ? batch_bad(e, name, what) : 0;
 }

@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kvgen/meaning/pick.h"
 #include "kvgen/record/media.h"
 #include "kvgen/record/names.h"
 #include "lib/base/err.h"
 #include "lib/base/hash.h"
 #include "lib/base/notes.h"
+#include "lib/trace/frame.h"
 
 #define BATCH_SEED 1337 /* of Dynamo's hashes of tokens */
 
@@ -115,13 +117,6 @@ enum {
     BATCH_NONE_NOW = 2
 };
 
-/* A reader of recordings: one format a file. */
-struct batch_reader;
-struct batch_reader_ops {
-    /* 1 and the next message in *b; 0 at the end; BATCH_NONE_NOW; negative errno with *e. */
-    int (*next)(struct batch_reader *r, struct batch *b, struct err *e);
-    void (*close)(struct batch_reader *r);
-};
 /* Facts that a kind of recording never has, besides reads and times. */
 enum batch_unrecorded {
     BATCH_UNRECORDED_NOTHING,
@@ -132,13 +127,50 @@ enum batch_unrecorded {
 };
 const char *batch_unrecorded_text(enum batch_unrecorded what); /* in words; NULL: nothing */
 
+/* What a reader reads. */
+enum batch_input {
+    BATCH_FILE, /* from it itself, or nothing */
+    BATCH_BYTES,
+    BATCH_JSON /* elements: lines, or those of an array */
+};
+
+/* A reader of recordings: one format a file. Errors of a message have an empty where; recording.c
+ * says the place. */
+struct batch_reader;
+struct batch_reader_ops {
+    size_t bytes; /* of the reader, which begins with a struct batch_reader and is zero */
+    enum batch_input input;
+    /* Takes what it needs; NULL: nothing. 0 or negative errno with *e; close follows in any case.
+     */
+    int (*begin)(struct batch_reader *r, struct err *e);
+    /* 1 and the next message in *b; 0 at the end; BATCH_NONE_NOW; negative errno with *e. */
+    int (*next)(struct batch_reader *r, struct batch *b, struct err *e);
+    void (*close)(struct batch_reader *r); /* gives that back; NULL: nothing */
+};
+
 /* The first message sets the members behind unknown. */
 struct batch_reader {
     const struct batch_reader_ops *ops;
+    const struct record_opts *o;
+    struct frame_in *file;
+    struct bytes_in *bytes;     /* with BATCH_BYTES */
+    struct jsonin_stream *json; /* with BATCH_JSON */
     struct batch_unknown unknown;
     bool no_times, has_reads;
     enum batch_unrecorded unrecorded;
     uint64_t key; /* of the sequence hashes (names_fingerprint); 0: there are none */
 };
+
+/* A reader of file, from its start; file and o stay the caller's until it is closed. 0 or negative
+ * errno with *e. */
+int batch_reader_open(struct batch_reader **out, const struct batch_reader_ops *ops,
+                      struct frame_in *file, const struct record_opts *o, struct err *e);
+void batch_reader_close(struct batch_reader *r);
+/* Says that a member is not what it must be: -EINVAL. */
+int batch_bad(struct err *e, const char *name, const char *what);
+/* As pick and pick_value. */
+int batch_pick(const struct pick *p, size_t n, const struct jsonin_v *v, void *to, struct err *e);
+int batch_pick_value(enum pick_as as, const struct jsonin_v *v, const char *name, void *to,
+                     struct err *e);
 
 #endif

@@ -17,7 +17,6 @@
 #include "lib/text/text.h"
 
 enum {
-    MAX_LINE = 64 << 20,
     FIELD = 160 /* bytes that one member may take */
 };
 
@@ -186,58 +185,34 @@ void capture_abandon(struct capture *c)
 
 /* ---- reading ---- */
 
-struct capture_reader {
-    struct batch_reader base; /* first */
-    const struct record_opts *o;
-    struct jsonin_stream *stream;
+struct reader {
+    struct batch_reader base;    /* first */
     const struct jsonin_v *line; /* of the next message; NULL: none was read */
     bool begun;
 };
 
-static int bad(struct err *e, const char *name, const char *what)
-{
-    return err_set(e, -EINVAL, ERR_INPUT, "", "%s %s", name, what);
-}
-
-static int digit(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* So many digits; false: they are not. */
-static bool read_digits(const char *text, size_t digits, uint64_t *out)
-{
-    *out = 0;
-    for (size_t i = 0; i < digits; i++) {
-        int d = digit(text[i]);
-        if (d < 0)
-            return false;
-        *out = *out << 4 | (unsigned)d;
-    }
-    return true;
-}
-
-/* A hash of 32 digits, as hash_hex writes it. */
-static int read_hash(const struct jsonin_v *v, const char *name, struct hash128 *out, struct err *e)
-{
-    size_t len;
-    const char *text = jsonin_text(v, &len);
-    if (!text || len != HASH_HEX_LEN || !read_digits(text, 16, &out->hi) ||
-        !read_digits(text + 16, 16, &out->lo))
-        return bad(e, name, "is not a hash of 32 hexadecimal digits");
-    return 0;
-}
-
-/* A hash of 16 digits; 0 if it is missing. */
-static int read_hash_64(const struct jsonin_v *v, const char *name, uint64_t *out, struct err *e)
-{
-    size_t len;
-    const char *text = jsonin_text(v, &len);
-    *out = 0;
-    if (v && (!text || len != 16 || !read_digits(text, 16, out)))
-        return bad(e, name, "is not a hash of 16 hexadecimal digits");
-    return 0;
-}
+static const struct pick head_fields[] = {
+    {"reads", NULL, PICK_BOOL, false, offsetof(struct batch_reader, has_reads)},
+    {"key", NULL, PICK_HASH_64, false, offsetof(struct batch_reader, key)}};
+/* Members of a line that are its message's, */
+static const struct pick message_fields[] = {
+    {"ts", NULL, PICK_NS, true, offsetof(struct batch, time_ns)},
+    {"rank", NULL, PICK_I64, true, offsetof(struct batch, rank)},
+    {"restarted", NULL, PICK_BOOL, false, offsetof(struct batch, restarted)},
+    {"by_object", NULL, PICK_BOOL, false, offsetof(struct batch, by_object)},
+    {"seq", NULL, PICK_U64, false, offsetof(struct batch, seq)},
+    {"publisher", NULL, PICK_HASH, true, offsetof(struct batch, publisher)}};
+/* and its event's. */
+static const struct pick event_fields[] = {
+    {"anywhere", NULL, PICK_BOOL, false, offsetof(struct event, anywhere)},
+    {"move", NULL, PICK_BOOL, false, offsetof(struct event, told_move)},
+    {"rewrites", NULL, PICK_BOOL, false, offsetof(struct event, rewrites)},
+    {"salted", NULL, PICK_BOOL, false, offsetof(struct event, salted)},
+    {"tokens", NULL, PICK_U32, false, offsetof(struct event, tokens)},
+    {"bytes", NULL, PICK_BYTES, false, offsetof(struct event, bytes)},
+    {"group", NULL, PICK_HASH, false, offsetof(struct event, group)},
+    {"parent", NULL, PICK_HASH, false, offsetof(struct event, parent)}};
+#define COUNT(fields) (sizeof(fields) / sizeof(*(fields)))
 
 /* The keyed sequence hashes of the blocks of the last event, if it has any. */
 static int read_sequences(const struct jsonin_v *list, struct batch *b, struct event *v,
@@ -247,10 +222,14 @@ static int read_sequences(const struct jsonin_v *list, struct batch *b, struct e
     if (!list)
         return 0;
     if (jsonin_count(list) != v->count)
-        return bad(e, "sequences", "does not have one hash for each block");
+        return batch_bad(e, "sequences", "does not have one hash for each block");
     v->has_sequences = true;
-    for (size_t k = 0; rc == 0 && k < v->count; k++)
-        rc = read_hash_64(jsonin_at(list, k), "sequences", &b->tokens[v->first + k], e);
+    for (size_t k = 0; rc == 0 && k < v->count; k++) {
+        const struct jsonin_v *hash = jsonin_at(list, k);
+        b->tokens[v->first + k] = 0;
+        if (hash)
+            rc = batch_pick_value(PICK_HASH_64, hash, "sequences", &b->tokens[v->first + k], e);
+    }
     return rc;
 }
 
@@ -263,66 +242,38 @@ static int find_text(const char *const *texts, int count, const struct jsonin_v 
     return -1;
 }
 
-static int read_event(struct capture_reader *r, const struct jsonin_v *line, struct batch *b,
-                      struct err *e)
+static int read_event(struct reader *r, const struct jsonin_v *line, struct batch *b, struct err *e)
 {
-    const struct jsonin_v *kind = jsonin_get(line, "event"), *value;
+    const struct jsonin_v *kind = jsonin_get(line, "event"), *hashes = jsonin_get(line, "hashes");
     size_t len = 0;
-    uint64_t tokens = 0;
-    int rc = 0, found = find_text(kind_text, EVENT_KINDS, kind);
+    int found = find_text(kind_text, EVENT_KINDS, kind);
     if (!kind)
         return 0;
     if (found < 0)
-        return bad(e, "event", "is not one of stored, removed, cleared, read");
+        return batch_bad(e, "event", "is not one of stored, removed, cleared, read");
     struct event *v = batch_add(b, (enum event_kind)found);
     const char *medium = jsonin_text(jsonin_get(line, "medium"), &len);
     if (!v)
         return err_nomem(e, "events");
-    if ((rc = record_medium(r->o, medium, len, &v->medium, e)) < 0)
-        return rc;
+    int rc = record_medium(r->base.o, medium, len, &v->medium, e);
     found = find_text(layers_text, 3, jsonin_get(line, "layers"));
     v->layers = (uint8_t)(found < 0 ? 0 : found);
-    jsonin_bool(jsonin_get(line, "anywhere"), &v->anywhere);
-    jsonin_bool(jsonin_get(line, "move"), &v->told_move);
-    jsonin_bool(jsonin_get(line, "rewrites"), &v->rewrites);
-    if ((value = jsonin_get(line, "tokens")) &&
-        (jsonin_u64(value, &tokens) < 0 || tokens > UINT32_MAX))
-        return bad(e, "tokens", "is not a number of tokens");
-    v->tokens = (uint32_t)tokens;
-    if ((value = jsonin_get(line, "bytes")) && jsonin_u64(value, &v->bytes) < 0)
-        return bad(e, "bytes", "is not a number of bytes");
-    if ((value = jsonin_get(line, "group")))
-        rc = read_hash(value, "group", &v->group, e);
-    if (rc == 0 && (value = jsonin_get(line, "parent"))) {
-        v->has_parent = true;
-        rc = read_hash(value, "parent", &v->parent, e);
-    }
-    const struct jsonin_v *hashes = jsonin_get(line, "hashes");
+    v->has_parent = jsonin_get(line, "parent") != NULL;
+    if (rc == 0)
+        rc = batch_pick(event_fields, COUNT(event_fields), line, v, e);
     for (size_t i = 0; rc == 0 && i < jsonin_count(hashes); i++) {
         struct hash128 h;
-        rc = read_hash(jsonin_at(hashes, i), "hashes", &h, e);
+        rc = batch_pick_value(PICK_HASH, jsonin_at(hashes, i), "hashes", &h, e);
         if (rc == 0 && batch_add_block(b, h) < 0)
             rc = err_nomem(e, "events");
     }
-    jsonin_bool(jsonin_get(line, "salted"), &v->salted);
     return rc == 0 ? read_sequences(jsonin_get(line, "sequences"), b, v, e) : rc;
 }
 
-/* Reads the members of a line that are its message's. */
 static int read_message(const struct jsonin_v *line, struct batch *b, struct err *e)
 {
-    const struct jsonin_v *seq = jsonin_get(line, "seq");
-    if (jsonin_i64(jsonin_get(line, "ts"), &b->time_ns) < 0 || b->time_ns < 0 ||
-        b->time_ns > INT64_MAX / 2)
-        return bad(e, "ts", "is not a time in nanoseconds");
-    if (jsonin_i64(jsonin_get(line, "rank"), &b->rank) < 0)
-        return bad(e, "rank", "is not a whole number");
-    b->numbered = seq != NULL;
-    jsonin_bool(jsonin_get(line, "restarted"), &b->restarted);
-    jsonin_bool(jsonin_get(line, "by_object"), &b->by_object);
-    if (seq && jsonin_u64(seq, &b->seq) < 0)
-        return bad(e, "seq", "is not a whole number");
-    return read_hash(jsonin_get(line, "publisher"), "publisher", &b->publisher, e);
+    b->numbered = jsonin_get(line, "seq") != NULL;
+    return batch_pick(message_fields, COUNT(message_fields), line, b, e);
 }
 
 static bool same_message(const struct batch *a, const struct batch *b)
@@ -331,30 +282,29 @@ static bool same_message(const struct batch *a, const struct batch *b)
            a->seq == b->seq && memcmp(&a->publisher, &b->publisher, sizeof(a->publisher)) == 0;
 }
 
-static int read_head(struct capture_reader *r, struct err *e)
+static int read_head(struct reader *r, struct err *e)
 {
     uint64_t version;
     bool times = true;
     if (jsonin_u64(jsonin_get(r->line, "version"), &version) < 0 || version != 1)
-        return bad(e, "version", "is not 1: no capture that this program knows");
+        return batch_bad(e, "version", "is not 1: no capture that this program knows");
     jsonin_bool(jsonin_get(r->line, "times"), &times);
-    jsonin_bool(jsonin_get(r->line, "reads"), &r->base.has_reads);
     int what =
         find_text(unrecorded_text, BATCH_UNRECORDED_KINDS, jsonin_get(r->line, "unrecorded"));
     r->base.no_times = !times;
     r->base.unrecorded = what < 0 ? BATCH_UNRECORDED_NOTHING : (enum batch_unrecorded)what;
     r->begun = true;
-    return read_hash_64(jsonin_get(r->line, "key"), "key", &r->base.key, e);
+    return batch_pick(head_fields, COUNT(head_fields), r->line, &r->base, e);
 }
 
 /* The next line behind the head of the file. 1, 0, or negative errno. */
-static int next_line(struct capture_reader *r, struct err *e)
+static int next_line(struct reader *r, struct err *e)
 {
-    int rc = jsonin_stream_next(r->stream, &r->line, e);
+    int rc = jsonin_stream_next(r->base.json, &r->line, e);
     if (rc > 0 && !r->begun) {
         rc = read_head(r, e);
         if (rc == 0)
-            rc = jsonin_stream_next(r->stream, &r->line, e);
+            rc = jsonin_stream_next(r->base.json, &r->line, e);
     }
     if (rc <= 0)
         r->line = NULL;
@@ -363,7 +313,7 @@ static int next_line(struct capture_reader *r, struct err *e)
 
 static int next(struct batch_reader *base, struct batch *b, struct err *e)
 {
-    struct capture_reader *r = (struct capture_reader *)base;
+    struct reader *r = (struct reader *)base;
     int rc = r->line ? 1 : next_line(r, e);
     if (rc <= 0)
         return rc;
@@ -385,28 +335,5 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     return rc;
 }
 
-static void close_reader(struct batch_reader *base)
-{
-    struct capture_reader *r = (struct capture_reader *)base;
-    jsonin_stream_close(r->stream);
-    free(r);
-}
-
-static const struct batch_reader_ops reader_ops = {.next = next, .close = close_reader};
-
-int capture_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                 struct err *e)
-{
-    struct capture_reader *r = calloc(1, sizeof(*r));
-    if (!r)
-        return err_nomem(e, "recording");
-    r->base.ops = &reader_ops;
-    r->o = o;
-    int rc = jsonin_stream_open(&r->stream, file, MAX_LINE, e);
-    if (rc < 0) {
-        free(r);
-        return rc;
-    }
-    *out = &r->base;
-    return 0;
-}
+const struct batch_reader_ops capture_reader = {
+    .bytes = sizeof(struct reader), .input = BATCH_JSON, .next = next};

@@ -18,7 +18,6 @@
 #include "lib/sort/time_sort.h"
 
 enum {
-    MAX_LINE = 64 << 20,
     SORT_MEMORY = 64 << 20,
     NO_SESSION_USERS = 1000, /* among whom requests without a session go round */
     PIECE_IDS = 8000         /* ids in one record of the sort */
@@ -40,7 +39,6 @@ _Static_assert(sizeof(struct piece) <= TIME_SORT_RECORD, "a piece is a record");
 struct dynamo {
     struct file_source files; /* first */
     struct names names;
-    struct jsonin_stream *stream;
     struct dynamo_line line;
     struct time_sort *sort;
     struct piece *piece;
@@ -61,7 +59,7 @@ struct dynamo {
 
 static int bad(const struct dynamo *s, struct err *e, const char *name, const char *what)
 {
-    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s %s", name, what);
+    return file_source_bad(&s->files, 0, e, "%s %s", name, what);
 }
 
 /* ---- a record ---- */
@@ -210,7 +208,7 @@ static int read_line(struct dynamo *s, const char *text, size_t len, struct err 
         s->payloads++;
         return 0;
     }
-    int rc = scanned == 0 ? jsonin_stream_parse(s->stream, &v, e) : 0;
+    int rc = scanned == 0 ? jsonin_stream_parse(s->files.stream, &v, e) : 0;
     if (rc < 0)
         return rc;
     if (scanned < 0 || (scanned == 0 && dynamo_line_read(&s->line, v) < 0))
@@ -235,16 +233,9 @@ static int read_file(struct dynamo *s, struct err *e)
 {
     const char *text;
     size_t len;
-    int rc = jsonin_stream_open(&s->stream, s->files.file, MAX_LINE, e);
-    if (rc < 0)
-        return rc;
-    struct jsonin_limit limit = file_source_limit(&s->files);
-    jsonin_stream_limit(s->stream, &limit);
-    while ((rc = jsonin_stream_cut(s->stream, &text, &len, e)) > 0)
-        if ((rc = read_line(s, text, len, e)) < 0)
-            break;
-    jsonin_stream_close(s->stream);
-    s->stream = NULL;
+    int rc = file_source_elements(&s->files, e);
+    while (rc == 0 && (rc = jsonin_stream_cut(s->files.stream, &text, &len, e)) > 0)
+        rc = read_line(s, text, len, e);
     return rc;
 }
 
@@ -389,17 +380,15 @@ static void dynamo_reading(const struct source *base, struct source_reading *r)
 static void dynamo_close(struct source *base)
 {
     struct dynamo *s = (struct dynamo *)base;
-    jsonin_stream_close(s->stream);
     time_sort_free(s->sort);
     keymap_free(s->sessions);
     hist_free(s->end_to_end_ns);
     hist_free(s->first_token_ns);
     id_lists_free(&s->lists);
     dynamo_line_free(&s->line);
-    file_source_release(&s->files);
     free(s->session);
     free(s->piece);
-    free(s);
+    file_source_release(&s->files);
 }
 
 static const struct source_ops dynamo_ops = {
@@ -419,14 +408,11 @@ static const struct source_ops dynamo_ops = {
 int source_dynamo_open(struct source **out, struct inputs *in, const struct source_dynamo_opts *o,
                        struct err *e)
 {
-    struct dynamo *s = calloc(1, sizeof(*s));
     int64_t first_ns;
-    if (!s) {
-        inputs_close(in);
-        return err_nomem(e, "source");
-    }
+    struct dynamo *s = file_source_create(sizeof(*s), &dynamo_ops, in, &o->files, begin_again, e);
+    if (!s)
+        return -ENOMEM;
     s->files.read = read_ahead;
-    file_source_init(&s->files, &dynamo_ops, in, &o->files, begin_again);
     s->names = *o->names;
     s->qos = o->qos;
     s->after_wait = o->after_wait;
@@ -443,17 +429,12 @@ int source_dynamo_open(struct source **out, struct inputs *in, const struct sour
         rc = err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds no request%s",
                      s->unhashed > 0 ? " with hashes of its blocks (replay.input_sequence_hashes)"
                                      : "");
-    if (rc < 0) {
-        dynamo_close(&s->files.base);
-        return rc;
-    }
     if (s->unhashed > 0)
         notes_add(&s->files.skips.remarks,
                   "%llu requests without hashes of their blocks are left out",
                   (unsigned long long)s->unhashed);
     batch_unknown_note(&s->unknown, &s->files.skips.remarks);
-    *out = &s->files.base;
-    return 0;
+    return file_source_opened(&s->files, rc, out);
 }
 
 int64_t source_dynamo_start_ns(const struct source *s)

@@ -18,93 +18,6 @@ enum {
     FIRST_ROOM = 256 /* hashes */
 };
 
-/* Members of a record, of all versions, in the order in which Dynamo writes them. */
-enum name {
-    TIMESTAMP,
-    EVENT,
-    SCHEMA,
-    EVENT_TYPE,
-    EVENT_TIME,
-    EVENT_SOURCE,
-    AGENT_CONTEXT,
-    SESSION_ID,
-    PARENT_SESSION_ID,
-    SESSION_FINAL,
-    INPUT_TRIGGER,
-    AGENT_HEADERS,
-    REQUEST,
-    REQUEST_ID,
-    X_REQUEST_ID,
-    MODEL,
-    INPUT_TOKENS,
-    OUTPUT_TOKENS,
-    CACHED_TOKENS,
-    RECEIVED_MS,
-    WAIT_MS,
-    PREFILL_MS,
-    FIRST_TOKEN_MS,
-    TOTAL_MS,
-    BETWEEN_TOKENS_MS,
-    HIT_RATE,
-    TRANSFER_MS,
-    QUEUE_DEPTH,
-    WORKER,
-    PREFILL_WORKER,
-    PREFILL_RANK,
-    DECODE_WORKER,
-    DECODE_RANK,
-    REPLAY,
-    BLOCK_SIZE,
-    INPUT_LENGTH,
-    HASHES,
-    FINISH_REASON,
-    TOOL,
-    PAYLOAD,
-    NAMES
-};
-static const struct json_field fields[NAMES] = {
-    [TIMESTAMP] = {"timestamp", JSON_FIELD_WALKED},
-    [EVENT] = {"event", JSON_FIELD_WALKED},
-    [SCHEMA] = {"schema", JSON_FIELD_WALKED},
-    [EVENT_TYPE] = {"event_type", JSON_FIELD_WALKED},
-    [EVENT_TIME] = {"event_time_unix_ms", JSON_FIELD_WALKED},
-    [EVENT_SOURCE] = {"event_source", JSON_FIELD_WALKED},
-    [AGENT_CONTEXT] = {"agent_context", JSON_FIELD_WALKED},
-    [SESSION_ID] = {"session_id", JSON_FIELD_WALKED},
-    [PARENT_SESSION_ID] = {"parent_session_id", JSON_FIELD_WALKED},
-    [SESSION_FINAL] = {"session_final", JSON_FIELD_WALKED},
-    [INPUT_TRIGGER] = {"input_trigger", JSON_FIELD_WALKED},
-    [AGENT_HEADERS] = {"agent_headers", JSON_FIELD_WHOLE},
-    [REQUEST] = {"request", JSON_FIELD_WALKED},
-    [REQUEST_ID] = {"request_id", JSON_FIELD_WALKED},
-    [X_REQUEST_ID] = {"x_request_id", JSON_FIELD_WALKED},
-    [MODEL] = {"model", JSON_FIELD_WALKED},
-    [INPUT_TOKENS] = {"input_tokens", JSON_FIELD_WALKED},
-    [OUTPUT_TOKENS] = {"output_tokens", JSON_FIELD_WALKED},
-    [CACHED_TOKENS] = {"cached_tokens", JSON_FIELD_WALKED},
-    [RECEIVED_MS] = {"request_received_ms", JSON_FIELD_WALKED},
-    [WAIT_MS] = {"prefill_wait_time_ms", JSON_FIELD_WALKED},
-    [PREFILL_MS] = {"prefill_time_ms", JSON_FIELD_WALKED},
-    [FIRST_TOKEN_MS] = {"ttft_ms", JSON_FIELD_WALKED},
-    [TOTAL_MS] = {"total_time_ms", JSON_FIELD_WALKED},
-    [BETWEEN_TOKENS_MS] = {"avg_itl_ms", JSON_FIELD_WALKED},
-    [HIT_RATE] = {"kv_hit_rate", JSON_FIELD_WALKED},
-    [TRANSFER_MS] = {"kv_transfer_estimated_latency_ms", JSON_FIELD_WALKED},
-    [QUEUE_DEPTH] = {"queue_depth", JSON_FIELD_WALKED},
-    [WORKER] = {"worker", JSON_FIELD_WALKED},
-    [PREFILL_WORKER] = {"prefill_worker_id", JSON_FIELD_WALKED},
-    [PREFILL_RANK] = {"prefill_dp_rank", JSON_FIELD_WALKED},
-    [DECODE_WORKER] = {"decode_worker_id", JSON_FIELD_WALKED},
-    [DECODE_RANK] = {"decode_dp_rank", JSON_FIELD_WALKED},
-    [REPLAY] = {"replay", JSON_FIELD_WALKED},
-    [BLOCK_SIZE] = {"trace_block_size", JSON_FIELD_WALKED},
-    [INPUT_LENGTH] = {"input_length", JSON_FIELD_WALKED},
-    [HASHES] = {"input_sequence_hashes", JSON_FIELD_WHOLE},
-    [FINISH_REASON] = {"finish_reason_metadata", JSON_FIELD_WHOLE},
-    [TOOL] = {"tool", JSON_FIELD_WHOLE},
-    [PAYLOAD] = {"payload", JSON_FIELD_WHOLE}};
-static const struct json_fields known_fields = {fields, NAMES};
-
 /* The objects whose members are used, and others. */
 enum place {
     ELSEWHERE, /* names are looked at, to count those that are not known */
@@ -116,8 +29,10 @@ enum place {
     IN_REPLAY
 };
 
-/* The members that are used: where they stand, and which value they become. */
-static const struct use {
+/* Members of a record, of all versions, in the order in which Dynamo writes them; of those that are
+ * used, where they stand, and which value they become. */
+static const struct member {
+    struct json_field known;
     enum place in;
     enum {
         UNUSED,
@@ -128,25 +43,50 @@ static const struct use {
         TO_HASHES
     } as;
     unsigned to;
-} uses[NAMES] = {
-    [EVENT] = {LINE, TO_OBJECT, RECORD},
-    [SCHEMA] = {RECORD, TO_TEXT, DYNAMO_SCHEMA},
-    [EVENT_TYPE] = {RECORD, TO_TEXT, DYNAMO_TYPE},
-    [AGENT_CONTEXT] = {RECORD, TO_OBJECT, IN_CONTEXT},
-    [SESSION_ID] = {IN_CONTEXT, TO_TEXT, DYNAMO_SESSION},
-    [REQUEST] = {RECORD, TO_OBJECT, IN_REQUEST},
-    [INPUT_TOKENS] = {IN_REQUEST, TO_COUNT, DYNAMO_INPUT_TOKENS},
-    [OUTPUT_TOKENS] = {IN_REQUEST, TO_COUNT, DYNAMO_OUTPUT_TOKENS},
-    [CACHED_TOKENS] = {IN_REQUEST, TO_COUNT, DYNAMO_CACHED_TOKENS},
-    [RECEIVED_MS] = {IN_REQUEST, TO_COUNT, DYNAMO_RECEIVED_MS},
-    [WAIT_MS] = {IN_REQUEST, TO_TIME, DYNAMO_WAIT_MS},
-    [FIRST_TOKEN_MS] = {IN_REQUEST, TO_TIME, DYNAMO_FIRST_TOKEN_MS},
-    [TOTAL_MS] = {IN_REQUEST, TO_TIME, DYNAMO_TOTAL_MS},
-    [REPLAY] = {IN_REQUEST, TO_OBJECT, IN_REPLAY},
-    [BLOCK_SIZE] = {IN_REPLAY, TO_COUNT, DYNAMO_BLOCK_TOKENS},
-    [INPUT_LENGTH] = {IN_REPLAY, TO_COUNT, DYNAMO_INPUT_LENGTH},
-    [HASHES] = {IN_REPLAY, TO_HASHES, 0},
+} members[] = {{JSON_WALKED("timestamp"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("event"), LINE, TO_OBJECT, RECORD},
+               {JSON_WALKED("schema"), RECORD, TO_TEXT, DYNAMO_SCHEMA},
+               {JSON_WALKED("event_type"), RECORD, TO_TEXT, DYNAMO_TYPE},
+               {JSON_WALKED("event_time_unix_ms"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("event_source"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("agent_context"), RECORD, TO_OBJECT, IN_CONTEXT},
+               {JSON_WALKED("session_id"), IN_CONTEXT, TO_TEXT, DYNAMO_SESSION},
+               {JSON_WALKED("parent_session_id"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("session_final"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("input_trigger"), ELSEWHERE, UNUSED, 0},
+               {JSON_WHOLE("agent_headers"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("request"), RECORD, TO_OBJECT, IN_REQUEST},
+               {JSON_WALKED("request_id"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("x_request_id"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("model"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("input_tokens"), IN_REQUEST, TO_COUNT, DYNAMO_INPUT_TOKENS},
+               {JSON_WALKED("output_tokens"), IN_REQUEST, TO_COUNT, DYNAMO_OUTPUT_TOKENS},
+               {JSON_WALKED("cached_tokens"), IN_REQUEST, TO_COUNT, DYNAMO_CACHED_TOKENS},
+               {JSON_WALKED("request_received_ms"), IN_REQUEST, TO_COUNT, DYNAMO_RECEIVED_MS},
+               {JSON_WALKED("prefill_wait_time_ms"), IN_REQUEST, TO_TIME, DYNAMO_WAIT_MS},
+               {JSON_WALKED("prefill_time_ms"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("ttft_ms"), IN_REQUEST, TO_TIME, DYNAMO_FIRST_TOKEN_MS},
+               {JSON_WALKED("total_time_ms"), IN_REQUEST, TO_TIME, DYNAMO_TOTAL_MS},
+               {JSON_WALKED("avg_itl_ms"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("kv_hit_rate"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("kv_transfer_estimated_latency_ms"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("queue_depth"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("worker"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("prefill_worker_id"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("prefill_dp_rank"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("decode_worker_id"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("decode_dp_rank"), ELSEWHERE, UNUSED, 0},
+               {JSON_WALKED("replay"), IN_REQUEST, TO_OBJECT, IN_REPLAY},
+               {JSON_WALKED("trace_block_size"), IN_REPLAY, TO_COUNT, DYNAMO_BLOCK_TOKENS},
+               {JSON_WALKED("input_length"), IN_REPLAY, TO_COUNT, DYNAMO_INPUT_LENGTH},
+               {JSON_WHOLE("input_sequence_hashes"), IN_REPLAY, TO_HASHES, 0},
+               {JSON_WHOLE("finish_reason_metadata"), ELSEWHERE, UNUSED, 0},
+               {JSON_WHOLE("tool"), ELSEWHERE, UNUSED, 0},
+               {JSON_WHOLE("payload"), ELSEWHERE, UNUSED, 0}};
+enum {
+    NAMES = sizeof(members) / sizeof(*members)
 };
+static const struct json_fields known_fields = {&members[0].known, NAMES, sizeof(*members)};
 
 static void clear(struct dynamo_line *l)
 {
@@ -205,9 +145,9 @@ int dynamo_line_read(struct dynamo_line *l, const struct jsonin_v *line)
     clear(l);
     l->unknown_fields = json_fields_unknown(&known_fields, line);
     for (unsigned i = 0; i < NAMES; i++) {
-        const struct use *u = &uses[i];
+        const struct member *u = &members[i];
         const struct jsonin_v *v =
-            u->as > TO_OBJECT ? jsonin_get(object[u->in], fields[i].name) : NULL;
+            u->as > TO_OBJECT ? jsonin_get(object[u->in], members[i].known.name) : NULL;
         if (u->as == TO_TEXT) {
             l->text[u->to].p = jsonin_text(v, &l->text[u->to].len);
         } else if (u->as == TO_COUNT) {
@@ -351,10 +291,10 @@ static bool take_hashes(struct line *l)
     return scan_take(&l->scan, ']');
 }
 
-static bool take_object(struct line *l, enum name name, enum place place, unsigned depth);
+static bool take_object(struct line *l, unsigned name, enum place place, unsigned depth);
 
 /* Any value of a member. Recursion is as deep as DEPTH. */
-static bool take_value(struct line *l, enum name name, enum place place, unsigned depth)
+static bool take_value(struct line *l, unsigned name, enum place place, unsigned depth)
 {
     struct dynamo_text text;
     switch (scan_space(&l->scan)) {
@@ -390,9 +330,9 @@ static bool is_end(const struct dynamo_line *l)
 }
 
 /* The value of a member that is used. A null is as if it were missing. */
-static bool take_used(struct line *l, enum name name, unsigned depth)
+static bool take_used(struct line *l, unsigned name, unsigned depth)
 {
-    const struct use *u = &uses[name];
+    const struct member *u = &members[name];
     if (l->seen & UINT64_C(1) << name)
         return false;
     l->seen |= UINT64_C(1) << name;
@@ -401,11 +341,11 @@ static bool take_used(struct line *l, enum name name, unsigned depth)
         return take_word(&l->scan, "null");
     switch (u->as) {
     case TO_OBJECT:
-        l->wrapped |= name == EVENT;
+        l->wrapped |= u->to == RECORD;
         return c == '{' && take_object(l, name, (enum place)u->to, depth);
     case TO_TEXT:
         return c == '"' && take_text(&l->scan, &l->values->text[u->to]) &&
-               (name != EVENT_TYPE || is_end(l->values));
+               (u->to != DYNAMO_TYPE || is_end(l->values));
     case TO_COUNT:
         return take_count(&l->scan, &l->values->count[u->to]);
     case TO_TIME:
@@ -423,7 +363,7 @@ static bool take_name(struct line *l, uint8_t *expected, unsigned *name)
     size_t len = length[*expected];
     struct dynamo_text other;
     if ((size_t)(l->scan.end - l->scan.at) > len + 1 && l->scan.at[len + 1] == '"' &&
-        same(l->scan.at + 1, fields[*expected].name, len)) {
+        same(l->scan.at + 1, members[*expected].known.name, len)) {
         l->scan.at += len + 2;
         *name = *expected;
         return true;
@@ -431,7 +371,7 @@ static bool take_name(struct line *l, uint8_t *expected, unsigned *name)
     if (!take_text(&l->scan, &other))
         return false;
     for (*name = 0; *name < NAMES; ++*name)
-        if (length[*name] == other.len && same(fields[*name].name, other.p, other.len)) {
+        if (length[*name] == other.len && same(members[*name].known.name, other.p, other.len)) {
             *expected = (uint8_t)*name;
             break;
         }
@@ -445,17 +385,17 @@ static bool take_member(struct line *l, unsigned name, enum place place, unsigne
         l->values->unknown_fields += place != UNSEEN;
         return take_value(l, NAMES, UNSEEN, depth);
     }
-    const struct use *u = &uses[name];
+    const struct member *u = &members[name];
     bool bare = place == LINE && u->in == RECORD;
     l->bare |= bare;
     if (u->as != UNUSED && (u->in == place || bare))
-        return take_used(l, (enum name)name, depth);
-    return take_value(l, (enum name)name, fields[name].how == JSON_FIELD_WHOLE ? UNSEEN : ELSEWHERE,
+        return take_used(l, name, depth);
+    return take_value(l, name, members[name].known.how == JSON_FIELD_WHOLE ? UNSEEN : ELSEWHERE,
                       depth);
 }
 
 /* The object of this name, at its bracket. */
-static bool take_object(struct line *l, enum name object, enum place place, unsigned depth)
+static bool take_object(struct line *l, unsigned object, enum place place, unsigned depth)
 {
     uint8_t *expected = &l->values->first_name[object];
     l->scan.at++;
@@ -478,7 +418,7 @@ int dynamo_line_scan(struct dynamo_line *l, const char *text, size_t len)
 {
     struct line line = {.scan = {text, text + len}, .values = l};
     for (unsigned i = 0; l->name_length[0] == 0 && i < NAMES; i++)
-        l->name_length[NAMES - 1 - i] = (uint8_t)strlen(fields[NAMES - 1 - i].name);
+        l->name_length[NAMES - 1 - i] = (uint8_t)strlen(members[NAMES - 1 - i].known.name);
     clear(l);
     bool ok = scan_space(&line.scan) == '{' && take_object(&line, NAMES, LINE, 0);
     scan_space(&line.scan);

@@ -1,5 +1,5 @@
-/* Reads the graphs of recorded agents into flat arrays and plays them: answers, dispatches and
- * delays make further steps ready. Only lengths, times and block ids are kept. */
+/* Reads the graphs of recorded agents into steps, which steps.c plays. Only lengths, times and
+ * block ids are kept. */
 #include "kvgen/record/graph.h"
 
 #include <errno.h>
@@ -9,58 +9,47 @@
 #include <string.h>
 
 #include "kvgen/meaning/block_size.h"
+#include "kvgen/meaning/pick.h"
 #include "kvgen/record/batch.h"
 #include "kvgen/record/json_fields.h"
 #include "kvgen/source/documents.h"
+#include "kvgen/source/steps.h"
 #include "lib/base/keymap.h"
 #include "lib/base/memory.h"
 #include "lib/json/jsonin.h"
-#include "lib/sort/heap.h"
 
 enum {
-    MAX_LINE = 64 << 20,
     USUAL_BLOCK = 512, /* tokens, where a file fits it and says nothing */
     BLOCK_BYTES = 96   /* that the number of a block takes */
 };
-#define MAX_US 1e15 /* 31 years */
-#define NONE   UINT32_MAX
 
-struct step {
-    struct hash128 name;
-    bool left_out;                             /* by --config sample, with all of its session */
-    bool pause;                                /* no request: it takes pause_ns */
-    int64_t pause_ns, not_before_ns, least_ns; /* least: delay after the last that it waits for */
-    int64_t context, generated;
-    size_t first_id;
-    uint32_t ids, block_tokens, session;
-    uint32_t waits_for, first_edge; /* edges that lead here; list of those that go out */
-    uint32_t waiting;               /* of waits_for, in this cycle */
-    int64_t ready_ns;
+/* An edge between steps that it names: either may come later in the file. */
+struct link {
+    struct hash128 from, to;
+    struct step_edge edge;
 };
 
-struct edge {
-    struct hash128 from_name, to_name; /* until the file is read */
-    uint32_t from, to, next;
-    bool dispatch; /* else completion */
-    int64_t delay_ns;
+/* What --config sample knows of a session. Sessions whose steps wait for each other are joined. */
+struct session {
+    uint64_t least; /* hash of a name of their steps */
+    uint32_t with;
+    bool kept;
 };
 
 struct graph {
     struct file_source files; /* first */
     struct source_graph_opts o;
-    struct step *step;
-    struct edge *edge;
-    uint64_t *id;
-    size_t steps, steps_cap, edges, edges_cap, ids, ids_cap;
-    struct keymap *names, *session_names; /* steps by their name; sessions */
+    struct steps_player player; /* all steps run together */
+    struct steps *steps;
+    struct link *link; /* of the file being read */
+    size_t links, links_cap;
+    struct session *session;
+    size_t sessions, sessions_cap, played; /* played: those that are kept */
+    struct keymap *names, *session_names;  /* steps by their name; sessions */
     struct keymap *blocks; /* numbers in place of recorded ids, which may be hashes */
-    uint32_t scope, sessions;
-    struct heap ready; /* steps by time */
-    size_t kept;       /* steps that --config sample keeps */
-    size_t left;       /* steps that have not ended, in this cycle */
-    uint64_t issued, turns;
-    int64_t last_ns, end_ns, began_ns; /* the last arrival; the last end; of the cycle */
-    const char *where;                 /* of the element being read */
+    uint32_t scope;
+    uint64_t issued;
+    const char *where; /* of the element being read */
     struct err *err;
     struct batch_unknown unknown;
     struct stamps stamps;       /* of rows of version 1 */
@@ -74,63 +63,28 @@ struct graph {
 /* Members of both formats, of all of their versions. */
 static const struct json_field fields[] = {
     /* SATF */
-    {"format", JSON_FIELD_WALKED},
-    {"format_version", JSON_FIELD_WALKED},
-    {"time_base", JSON_FIELD_WALKED},
-    {"block_size_tokens", JSON_FIELD_WALKED},
-    {"producer", JSON_FIELD_WHOLE},
-    {"extensions", JSON_FIELD_WHOLE},
-    {"sessions", JSON_FIELD_WALKED},
-    {"session_id", JSON_FIELD_WALKED},
-    {"nodes", JSON_FIELD_WALKED},
-    {"kind", JSON_FIELD_WALKED},
-    {"id", JSON_FIELD_WALKED},
-    {"duration_us", JSON_FIELD_WALKED},
-    {"min_start_delay_us", JSON_FIELD_WALKED},
-    {"performance_metrics", JSON_FIELD_WHOLE},
-    {"payload", JSON_FIELD_WALKED},
-    {"input_tokens_total", JSON_FIELD_WALKED},
-    {"output_tokens", JSON_FIELD_WALKED},
-    {"kv_block_ids", JSON_FIELD_WHOLE},
-    {"request_parameters", JSON_FIELD_WHOLE},
-    {"tool_name", JSON_FIELD_WALKED},
-    {"tool_call_id", JSON_FIELD_WALKED},
-    {"is_error", JSON_FIELD_WALKED},
-    {"edges", JSON_FIELD_WALKED},
-    {"from", JSON_FIELD_WALKED},
-    {"to", JSON_FIELD_WALKED},
-    {"delay_after_predecessor_us", JSON_FIELD_WALKED},
+    JSON_WALKED("format"), JSON_WALKED("format_version"), JSON_WALKED("time_base"),
+    JSON_WALKED("block_size_tokens"), JSON_WHOLE("producer"), JSON_WHOLE("extensions"),
+    JSON_WALKED("sessions"), JSON_WALKED("session_id"), JSON_WALKED("nodes"), JSON_WALKED("kind"),
+    JSON_WALKED("id"), JSON_WALKED("duration_us"), JSON_WALKED("min_start_delay_us"),
+    JSON_WHOLE("performance_metrics"), JSON_WALKED("payload"), JSON_WALKED("input_tokens_total"),
+    JSON_WALKED("output_tokens"), JSON_WHOLE("kv_block_ids"), JSON_WHOLE("request_parameters"),
+    JSON_WALKED("tool_name"), JSON_WALKED("tool_call_id"), JSON_WALKED("is_error"),
+    JSON_WALKED("edges"), JSON_WALKED("from"), JSON_WALKED("to"),
+    JSON_WALKED("delay_after_predecessor_us"),
     /* agentic Mooncake rows */
-    {"schema", JSON_FIELD_WALKED},
-    {"version", JSON_FIELD_WALKED},
-    {"block_size", JSON_FIELD_WALKED},
-    {"hash_id_scope", JSON_FIELD_WALKED},
-    {"source", JSON_FIELD_WHOLE},
-    {"request_id", JSON_FIELD_WALKED},
-    {"play_id", JSON_FIELD_WALKED},
-    {"model", JSON_FIELD_WALKED},
-    {"input_length", JSON_FIELD_WALKED},
-    {"output_length", JSON_FIELD_WALKED},
-    {"hash_ids", JSON_FIELD_WHOLE},
-    {"not_before_ms", JSON_FIELD_WALKED},
-    {"dependencies", JSON_FIELD_WALKED},
-    {"trigger", JSON_FIELD_WALKED},
-    {"delay_ms", JSON_FIELD_WALKED},
-    {"relation", JSON_FIELD_WALKED},
-    {"timestamp", JSON_FIELD_WALKED},
-    {"created_time", JSON_FIELD_WALKED},
-    {"delay", JSON_FIELD_WALKED},
-    {"wait_for", JSON_FIELD_WHOLE},
-    {"branches", JSON_FIELD_WHOLE},
-    {"prefix_reset", JSON_FIELD_WALKED},
-    {"tool_wait_ms", JSON_FIELD_WALKED},
-    {"tool_events", JSON_FIELD_WHOLE},
-    {"input_tokens", JSON_FIELD_WALKED},
-    {"priority", JSON_FIELD_WALKED},
-    {"strict_priority", JSON_FIELD_WALKED},
-    {"policy_class", JSON_FIELD_WALKED},
-    {"output_token_ids", JSON_FIELD_WHOLE}};
-static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};
+    JSON_WALKED("schema"), JSON_WALKED("version"), JSON_WALKED("block_size"),
+    JSON_WALKED("hash_id_scope"), JSON_WHOLE("source"), JSON_WALKED("request_id"),
+    JSON_WALKED("play_id"), JSON_WALKED("model"), JSON_WALKED("input_length"),
+    JSON_WALKED("output_length"), JSON_WHOLE("hash_ids"), JSON_WALKED("not_before_ms"),
+    JSON_WALKED("dependencies"), JSON_WALKED("trigger"), JSON_WALKED("delay_ms"),
+    JSON_WALKED("relation"), JSON_WALKED("timestamp"), JSON_WALKED("created_time"),
+    JSON_WALKED("delay"), JSON_WHOLE("wait_for"), JSON_WHOLE("branches"),
+    JSON_WALKED("prefix_reset"), JSON_WALKED("tool_wait_ms"), JSON_WHOLE("tool_events"),
+    JSON_WALKED("input_tokens"), JSON_WALKED("priority"), JSON_WALKED("strict_priority"),
+    JSON_WALKED("policy_class"), JSON_WHOLE("output_token_ids")};
+static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields),
+                                                sizeof(*fields)};
 
 /* ---- values ---- */
 
@@ -139,41 +93,20 @@ static int bad(const struct graph *g, const char *name, const char *what)
     return err_set(g->err, -EINVAL, ERR_INPUT, g->where, "%s %s", name, what);
 }
 
-static int reserve(struct graph *g, void **array, size_t *cap, size_t need, size_t size)
+static int take(const struct graph *g, const struct pick *p, size_t n, const struct jsonin_v *v,
+                void *to)
 {
-    if (need <= *cap)
-        return 0;
-    if (need >= NONE / 2)
-        return bad(g, "too many", "steps");
-    size_t room = need + need / 2 + 64;
-    int rc = file_source_hold(&g->files, (room - *cap) * size, "steps", g->err);
-    if (rc < 0)
-        return rc;
-    if (memory_resize(array, room, size) < 0)
-        return err_nomem(g->err, "steps");
-    *cap = room;
-    return 0;
+    struct pick_bad wrong;
+    return pick(p, n, v, to, &wrong) < 0 ? bad(g, wrong.name, wrong.what) : 0;
 }
 
-/* A time in units of unit_ns; 0 if it is missing. */
+/* A time in units of unit_ns; it stays as it is if it is missing. */
 static int read_time(const struct graph *g, const struct jsonin_v *v, const char *name,
                      double unit_ns, int64_t *ns)
 {
-    double t = 0;
     const struct jsonin_v *field = jsonin_get(v, name);
-    if (field && (jsonin_f64(field, &t) < 0 || !(t >= 0) || t * unit_ns > MAX_US * 1e3))
-        return bad(g, name, "is not a time from 0 to 31 years");
-    *ns = (int64_t)(t * unit_ns + 0.5);
-    return 0;
-}
-
-static int read_tokens(const struct graph *g, const struct jsonin_v *v, const char *name,
-                       int64_t *tokens)
-{
-    if (jsonin_i64(jsonin_get(v, name), tokens) == 0 && *tokens >= 0 &&
-        *tokens <= REQUEST_MAX_TOKENS)
-        return 0;
-    return bad(g, name, "is not a number of tokens from 0 to 2^31");
+    const char *what = field ? pick_delay(field, unit_ns, ns) : NULL;
+    return what ? bad(g, name, what) : 0;
 }
 
 /* A name of a step or session of this file. */
@@ -195,14 +128,13 @@ static int read_name(const struct graph *g, const struct jsonin_v *v, const char
     return name_of(g, jsonin_get(v, name), name, out);
 }
 
-static int read_ids(struct graph *g, const struct jsonin_v *v, const char *name, struct step *s)
+static int read_ids(struct graph *g, const struct jsonin_v *list, const char *name, struct step *s)
 {
-    const struct jsonin_v *list = jsonin_get(v, name);
     size_t count = jsonin_count(list);
-    if (!jsonin_is_array(list) || count >= NONE)
+    if (!jsonin_is_array(list))
         return bad(g, name, "is not a list of blocks");
-    int rc = reserve(g, (void **)&g->id, &g->ids_cap, g->ids + count, sizeof(*g->id));
-    s->first_id = g->ids;
+    int rc = steps_room(g->steps, count, g->err);
+    s->first_id = g->steps->ids;
     s->ids = (uint32_t)count;
     for (size_t i = 0; rc == 0 && i < count; i++) {
         uint64_t id, known = keymap_count(g->blocks);
@@ -212,7 +144,7 @@ static int read_ids(struct graph *g, const struct jsonin_v *v, const char *name,
         const uint64_t *number = keymap_get(g->blocks, key, known);
         if (!number)
             return err_nomem(g->err, "blocks");
-        g->id[g->ids++] = *number;
+        g->steps->id[g->steps->ids++] = *number;
         if (keymap_count(g->blocks) > known)
             rc = file_source_hold(&g->files, BLOCK_BYTES, "blocks", g->err);
     }
@@ -223,10 +155,11 @@ static int read_block_size(const struct graph *g, const struct jsonin_v *v, cons
                            uint32_t *tokens)
 {
     int64_t n;
-    if (jsonin_i64(jsonin_get(v, name), &n) < 0 || n < 1 || n > BLOCK_SIZE_MAX)
-        return bad(g, name, "is not a number of tokens from 1 to 2^20");
-    if (g->files.o.block_tokens > 0 && g->files.o.block_tokens != n)
-        return bad(g, name, "is not what --block-size says");
+    const char *what = pick_value(PICK_BLOCK_TOKENS, jsonin_get(v, name), &n);
+    if (!what && g->files.o.block_tokens > 0 && g->files.o.block_tokens != n)
+        what = "is not what --block-size says";
+    if (what)
+        return bad(g, name, what);
     *tokens = (uint32_t)n;
     return 0;
 }
@@ -243,78 +176,94 @@ static void see_reading(struct graph *g, struct block_reading r)
 /* Holds the ids of a step against its tokens, where the file says how large blocks are. */
 static void check_count(struct graph *g, const struct step *s)
 {
-    struct block_reading r = {.tokens = s->block_tokens};
     if (s->pause || s->block_tokens == 0)
         return;
-    bool all = block_size_fits(r, s->context, s->ids);
-    r.full = true;
-    bool full = block_size_fits(r, s->context, s->ids);
-    g->misfits += !all && !full;
-    r.full = full && !all;
-    if (all != full)
-        see_reading(g, r);
+    enum block_fit fit = block_size_fit(s->block_tokens, s->context, s->ids);
+    g->misfits += fit == BLOCK_FIT_NONE;
+    if (fit == BLOCK_FIT_ALL || fit == BLOCK_FIT_FULL)
+        see_reading(
+            g, (struct block_reading){.tokens = s->block_tokens, .full = fit == BLOCK_FIT_FULL});
 }
 
 /* Adds *s under a name of the file. */
 static int add_step(struct graph *g, struct hash128 name, const struct step *s)
 {
-    int rc = reserve(g, (void **)&g->step, &g->steps_cap, g->steps + 1, sizeof(*g->step));
-    if (rc < 0)
-        return rc;
     size_t known = keymap_count(g->names);
-    if (!keymap_get(g->names, name, g->steps))
+    uint64_t hash = hash_64(&name, sizeof(name)), *least = &g->session[s->user].least;
+    if (!keymap_get(g->names, name, g->steps->count))
         return err_nomem(g->err, "steps");
     if (keymap_count(g->names) == known)
         return bad(g, "the step's", "name is that of another step");
     check_count(g, s);
-    g->step[g->steps] = *s;
-    g->step[g->steps].name = name;
-    g->step[g->steps++].first_edge = NONE;
-    return 0;
+    *least = hash < *least ? hash : *least;
+    return steps_add(g->steps, s, g->err);
 }
 
-static int add_edge(struct graph *g, const struct edge *edge)
+static int add_link(struct graph *g, const struct link *link)
 {
-    int rc = reserve(g, (void **)&g->edge, &g->edges_cap, g->edges + 1, sizeof(*g->edge));
-    if (rc == 0)
-        g->edge[g->edges++] = *edge;
-    return rc;
+    size_t before = g->links_cap;
+    if (memory_room(&g->link, &g->links_cap, g->links, sizeof(*g->link), 64) < 0)
+        return err_nomem(g->err, "steps");
+    int rc =
+        file_source_hold(&g->files, (g->links_cap - before) * sizeof(*g->link), "steps", g->err);
+    if (rc < 0)
+        return rc;
+    g->link[g->links++] = *link;
+    return 0;
 }
 
 static int see_session(struct graph *g, struct hash128 name, uint32_t *session)
 {
-    uint64_t *number = keymap_get(g->session_names, name, g->sessions);
-    if (!number)
+    const uint64_t *number = keymap_get(g->session_names, name, g->sessions);
+    if (!number || memory_room(&g->session, &g->sessions_cap, g->sessions, sizeof(*g->session), 64))
         return err_nomem(g->err, "sessions");
-    if (*number == g->sessions && ++g->sessions >= IDENT_MAX_USERS)
-        return bad(g, "more than", "2^28 sessions");
     *session = (uint32_t)*number;
-    return 0;
+    if (*session < g->sessions)
+        return 0;
+    g->session[g->sessions++] = (struct session){.least = UINT64_MAX, .with = *session};
+    return g->sessions >= IDENT_MAX_USERS ? bad(g, "more than", "2^28 sessions") : 0;
 }
 
-/* Joins the edges from first on with the steps that they name. */
-static int join_edges(struct graph *g, size_t first)
+/* The first of the sessions that this one is joined with. */
+static struct session *joined(struct graph *g, uint32_t session)
 {
-    for (size_t i = first; i < g->edges; i++) {
-        struct edge *edge = &g->edge[i];
-        const uint64_t *from = keymap_find(g->names, edge->from_name);
-        const uint64_t *to = keymap_find(g->names, edge->to_name);
+    struct session *s = g->session;
+    while (s[session].with != session)
+        session = s[session].with = s[s[session].with].with;
+    return &s[session];
+}
+
+/* Joins the steps of the links, once their names are known. */
+static int join_links(struct graph *g)
+{
+    const struct step *step = g->steps->step;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < g->links; i++) {
+        struct link *link = &g->link[i];
+        const uint64_t *from = keymap_find(g->names, link->from);
+        const uint64_t *to = keymap_find(g->names, link->to);
         if (!from || !to)
             return bad(g, "a dependency", "is on a step that the file does not have");
-        edge->from = (uint32_t)*from;
-        edge->to = (uint32_t)*to;
-        edge->next = g->step[*from].first_edge;
-        g->step[*from].first_edge = (uint32_t)i;
-        g->step[*to].waits_for++;
+        link->edge.to = (uint32_t)*to;
+        joined(g, step[*to].user)->with = joined(g, step[*from].user)->with;
+        rc = steps_join(g->steps, (uint32_t)*from, &link->edge, g->err);
     }
-    return 0;
+    g->links = 0;
+    return rc;
 }
 
 /* ---- SATF ---- */
 
+/* A pause has the first two, an inference all but the first: its recorded duration is not used,
+ * since it is simulated. */
+static const struct pick node_fields[] = {
+    {"duration_us", NULL, PICK_DELAY_US, false, offsetof(struct step, pause_ns)},
+    {"min_start_delay_us", NULL, PICK_DELAY_US, false, offsetof(struct step, wait_ns)},
+    {"payload.input_tokens_total", NULL, PICK_TOKENS, true, offsetof(struct step, context)},
+    {"payload.output_tokens", NULL, PICK_TOKENS, true, offsetof(struct step, generated)}};
+
 static int read_node(struct graph *g, const struct jsonin_v *v, struct step *s)
 {
-    const struct jsonin_v *payload = jsonin_get(v, "payload");
     const char *kind = jsonin_text(jsonin_get(v, "kind"), NULL);
     struct hash128 name;
     if (!kind)
@@ -323,18 +272,10 @@ static int read_node(struct graph *g, const struct jsonin_v *v, struct step *s)
     if (s->pause && strcmp(kind, "tool_call") != 0 && strcmp(kind, "tool_result") != 0)
         batch_unknown_event(&g->unknown, kind, strlen(kind));
     int rc = read_name(g, v, "id", &name);
-    /* The recorded duration of an inference is not used: it is simulated. */
-    if (rc == 0 && s->pause)
-        rc = read_time(g, v, "duration_us", 1e3, &s->pause_ns);
     if (rc == 0)
-        rc = read_time(g, v, "min_start_delay_us", 1e3, &s->not_before_ns);
-    if (rc == 0 && !s->pause) {
-        rc = read_tokens(g, payload, "input_tokens_total", &s->context);
-        if (rc == 0)
-            rc = read_tokens(g, payload, "output_tokens", &s->generated);
-        if (rc == 0)
-            rc = read_ids(g, payload, "kv_block_ids", s);
-    }
+        rc = take(g, node_fields + !s->pause, s->pause ? 2 : 3, v, s);
+    if (rc == 0 && !s->pause)
+        rc = read_ids(g, jsonin_get(v, "payload.kv_block_ids"), "kv_block_ids", s);
     return rc < 0 ? rc : add_step(g, name, s);
 }
 
@@ -343,35 +284,53 @@ static int read_session(struct graph *g, const struct jsonin_v *v, uint32_t bloc
     const struct jsonin_v *nodes = jsonin_get(v, "nodes"), *edges = jsonin_get(v, "edges");
     struct step s = {.block_tokens = block_tokens};
     struct hash128 name;
-    size_t first_edge = g->edges, first_step = g->steps;
+    size_t first = g->steps->count;
     if (!jsonin_is_array(nodes) || (edges && !jsonin_is_array(edges)))
         return bad(g, "nodes or edges", "of a session are no list");
     int rc = read_name(g, v, "session_id", &name);
     if (rc == 0)
-        rc = see_session(g, name, &s.session);
+        rc = see_session(g, name, &s.user);
     for (size_t i = 0; rc == 0 && i < jsonin_count(nodes); i++) {
         struct step node = s;
         rc = read_node(g, jsonin_at(nodes, i), &node);
     }
     for (size_t i = 0; rc == 0 && i < jsonin_count(edges); i++) {
         const struct jsonin_v *edge = jsonin_at(edges, i);
-        struct edge out = {0};
-        rc = read_name(g, edge, "from", &out.from_name);
+        struct link out = {0};
+        rc = read_name(g, edge, "from", &out.from);
         if (rc == 0)
-            rc = read_name(g, edge, "to", &out.to_name);
+            rc = read_name(g, edge, "to", &out.to);
         if (rc == 0)
-            rc = read_time(g, edge, "delay_after_predecessor_us", 1e3, &out.delay_ns);
+            rc = read_time(g, edge, "delay_after_predecessor_us", 1e3, &out.edge.delay_ns);
         if (rc == 0)
-            rc = add_edge(g, &out);
+            rc = add_link(g, &out);
     }
     if (rc == 0)
-        rc = join_edges(g, first_edge);
+        rc = join_links(g);
     /* The least delay of a step is that after those it waits for; without any, from the start. */
-    for (size_t i = first_step; rc == 0 && i < g->steps; i++)
-        if (g->step[i].waits_for > 0) {
-            g->step[i].least_ns = g->step[i].not_before_ns;
-            g->step[i].not_before_ns = 0;
-        }
+    for (size_t i = first; rc == 0 && i < g->steps->count; i++)
+        g->steps->step[i].after_all = g->steps->step[i].waits_for > 0;
+    return rc;
+}
+
+static int read_document(struct graph *g, const struct jsonin_v *root)
+{
+    const struct jsonin_v *sessions = jsonin_get(root, "sessions");
+    const char *format = jsonin_text(jsonin_get(root, "format"), NULL);
+    const char *version = jsonin_text(jsonin_get(root, "format_version"), NULL);
+    const char *unit = jsonin_text(jsonin_get(root, "time_base"), NULL);
+    uint32_t tokens = 0;
+    g->scope++;
+    g->unknown.fields += json_fields_unknown(&known_fields, root);
+    if (!format || strcmp(format, "satf") != 0 || !jsonin_is_array(sessions))
+        return bad(g, "not a SATF document:", "no format or no sessions");
+    if (!version || strncmp(version, "2.", 2) != 0)
+        return bad(g, "format_version", "is not 2");
+    if (!unit || strcmp(unit, "us") != 0)
+        return bad(g, "time_base", "is not us");
+    int rc = read_block_size(g, root, "block_size_tokens", &tokens);
+    for (size_t i = 0; rc == 0 && i < jsonin_count(sessions); i++)
+        rc = read_session(g, jsonin_at(sessions, i), tokens);
     return rc;
 }
 
@@ -379,34 +338,11 @@ static int read_documents(struct graph *g)
 {
     struct documents *documents = documents_create(g->files.in);
     struct jsonin_limit limit = file_source_limit(&g->files);
-    struct jsonin *d = NULL;
-    const char *text;
-    size_t len;
-    int rc = documents ? 1 : err_nomem(g->err, "documents");
-    while (rc > 0 && (rc = documents_next(documents, &text, &len, &g->where, g->err)) > 0) {
-        rc = jsonin_parse_within(&d, text, len, &limit, g->where, g->err);
-        if (rc < 0)
-            break;
-        const struct jsonin_v *root = jsonin_root(d), *sessions = jsonin_get(root, "sessions");
-        const char *format = jsonin_text(jsonin_get(root, "format"), NULL);
-        const char *version = jsonin_text(jsonin_get(root, "format_version"), NULL);
-        const char *unit = jsonin_text(jsonin_get(root, "time_base"), NULL);
-        uint32_t tokens = 0;
-        g->scope++;
-        g->unknown.fields += json_fields_unknown(&known_fields, root);
-        if (!format || strcmp(format, "satf") != 0 || !jsonin_is_array(sessions))
-            rc = bad(g, "not a SATF document:", "no format or no sessions");
-        else if (!version || strncmp(version, "2.", 2) != 0)
-            rc = bad(g, "format_version", "is not 2");
-        else if (!unit || strcmp(unit, "us") != 0)
-            rc = bad(g, "time_base", "is not us");
-        else
-            rc = read_block_size(g, root, "block_size_tokens", &tokens);
-        for (size_t i = 0; rc == 0 && i < jsonin_count(sessions); i++)
-            rc = read_session(g, jsonin_at(sessions, i), tokens);
+    struct jsonin *d;
+    int rc = documents ? 0 : err_nomem(g->err, "documents");
+    while (rc == 0 && (rc = documents_next(documents, &limit, &d, &g->where, g->err)) > 0) {
+        rc = read_document(g, jsonin_root(d));
         jsonin_free(d);
-        if (rc == 0)
-            rc = 1;
     }
     documents_free(documents);
     return rc;
@@ -428,6 +364,11 @@ static int read_header(struct graph *g, const struct jsonin_v *v, uint32_t *bloc
     return read_block_size(g, v, "block_size", block_tokens);
 }
 
+/* Members of rows of both versions, by either name that Dynamo writes. */
+static const struct pick request_fields[] = {
+    {"input_length", "input_tokens", PICK_TOKENS, true, offsetof(struct step, context)},
+    {"output_length", "output_tokens", PICK_TOKENS, true, offsetof(struct step, generated)}};
+
 /* The member by its name, or by the other one that Dynamo writes. */
 static const char *either(const struct jsonin_v *v, const char *name, const char *other)
 {
@@ -441,13 +382,11 @@ static int read_request(struct graph *g, const struct jsonin_v *v, struct hash12
     struct hash128 session = name;
     int rc = jsonin_get(v, "session_id") ? read_name(g, v, "session_id", &session) : 0;
     if (rc == 0)
-        rc = see_session(g, session, &s->session);
+        rc = see_session(g, session, &s->user);
     if (rc == 0)
-        rc = read_tokens(g, v, either(v, "input_length", "input_tokens"), &s->context);
+        rc = take(g, request_fields, 2, v, s);
     if (rc == 0)
-        rc = read_tokens(g, v, either(v, "output_length", "output_tokens"), &s->generated);
-    if (rc == 0)
-        rc = read_ids(g, v, "hash_ids", s);
+        rc = read_ids(g, jsonin_get(v, "hash_ids"), "hash_ids", s);
     return rc < 0 ? rc : add_step(g, name, s);
 }
 
@@ -460,21 +399,21 @@ static int read_row(struct graph *g, const struct jsonin_v *v, uint32_t block_to
         return bad(g, "dependencies", "is not a list");
     int rc = read_name(g, v, "request_id", &name);
     if (rc == 0)
-        rc = read_time(g, v, "not_before_ms", 1e6, &s.not_before_ns);
+        rc = read_time(g, v, "not_before_ms", 1e6, &s.wait_ns);
     if (rc == 0)
         rc = read_request(g, v, name, &s);
     for (size_t i = 0; rc == 0 && i < jsonin_count(list); i++) {
         const struct jsonin_v *d = jsonin_at(list, i);
         const char *trigger = jsonin_text(jsonin_get(d, "trigger"), NULL);
-        struct edge out = {.to_name = name,
-                           .dispatch = trigger && strcmp(trigger, "dispatch") == 0};
-        if (!trigger || (!out.dispatch && strcmp(trigger, "completion") != 0))
+        struct link out = {.to = name,
+                           .edge.dispatch = trigger && strcmp(trigger, "dispatch") == 0};
+        if (!trigger || (!out.edge.dispatch && strcmp(trigger, "completion") != 0))
             return bad(g, "trigger", "is not dispatch or completion");
-        rc = read_name(g, d, "request_id", &out.from_name);
+        rc = read_name(g, d, "request_id", &out.from);
         if (rc == 0)
-            rc = read_time(g, d, "delay_ms", 1e6, &out.delay_ns);
+            rc = read_time(g, d, "delay_ms", 1e6, &out.edge.delay_ns);
         if (rc == 0)
-            rc = add_edge(g, &out);
+            rc = add_link(g, &out);
     }
     return rc;
 }
@@ -494,7 +433,7 @@ static int read_row_1(struct graph *g, const struct jsonin_v *v, struct keymap *
     const struct jsonin_v *list = jsonin_get(v, "wait_for");
     const char *delay = either(v, "delay", "delay_ms");
     struct step s = {0};
-    struct hash128 name = {.lo = g->scope, .hi = g->steps};
+    struct hash128 name = {.lo = g->scope, .hi = g->steps->count};
     int64_t delay_ns = 0, tools_ns = 0;
     if (list && !jsonin_is_array(list))
         return bad(g, "wait_for", "is not a list");
@@ -505,8 +444,7 @@ static int read_row_1(struct graph *g, const struct jsonin_v *v, struct keymap *
         rc = read_time(g, v, "tool_wait_ms", 1e6, &tools_ns);
     const char *stamp = either(v, "timestamp", "created_time");
     if (rc == 0 && jsonin_get(v, stamp) &&
-        (stamps_value(&g->stamps, jsonin_get(v, stamp), &s.not_before_ns) < 0 ||
-         s.not_before_ns < 0))
+        (stamps_value(&g->stamps, jsonin_get(v, stamp), &s.wait_ns) < 0 || s.wait_ns < 0))
         rc = bad(g, stamp, "is not a time, or too late a one");
     if (rc == 0)
         rc = read_request(g, v, name, &s);
@@ -520,24 +458,22 @@ static int read_row_1(struct graph *g, const struct jsonin_v *v, struct keymap *
     if (rc < 0)
         return rc;
     /* The row of the session before: its place and 1; 0: there is none. */
-    uint64_t *before = keymap_get(last, (struct hash128){.lo = s.session + 1}, 0);
+    uint64_t *before = keymap_get(last, (struct hash128){.lo = s.user + 1}, 0);
     if (!before)
         return err_nomem(g->err, "sessions");
-    struct edge out = {.to_name = name, .delay_ns = delay_ns + tools_ns};
+    struct link out = {
+        .to = name, .edge = {.delay_ns = delay_ns + tools_ns, .to = (uint32_t)g->steps->count - 1}};
+    bool follows = jsonin_count(list) == 0 && jsonin_get(v, delay) && *before > 0;
+    if (follows)
+        rc = steps_join(g->steps, (uint32_t)*before - 1, &out.edge, g->err);
     for (size_t i = 0; rc == 0 && i < jsonin_count(list); i++) {
-        rc = name_of(g, jsonin_at(list, i), "wait_for", &out.from_name);
+        rc = name_of(g, jsonin_at(list, i), "wait_for", &out.from);
         if (rc == 0)
-            rc = add_edge(g, &out);
+            rc = add_link(g, &out);
     }
-    struct step *here = &g->step[g->steps - 1];
-    if (rc == 0 && jsonin_count(list) == 0 && jsonin_get(v, delay) && *before > 0) {
-        out.from_name = g->step[*before - 1].name;
-        rc = add_edge(g, &out);
-        here->not_before_ns = 0;
-    } else if (jsonin_count(list) > 0) {
-        here->not_before_ns = 0;
-    }
-    *before = g->steps;
+    if (follows || jsonin_count(list) > 0)
+        g->steps->step[g->steps->count - 1].wait_ns = 0;
+    *before = g->steps->count;
     return rc;
 }
 
@@ -559,49 +495,48 @@ static int finish_rows_1(struct graph *g, size_t first, const struct block_size 
         block_size_others(size, r, g->others, sizeof(g->others));
     }
     see_reading(g, r);
-    for (size_t i = first; i < g->steps; i++)
-        if (g->step[i].waits_for == 0 && g->step[i].not_before_ns < first_ns)
-            first_ns = g->step[i].not_before_ns;
-    for (size_t i = first; i < g->steps; i++) {
-        g->step[i].block_tokens = (uint32_t)r.tokens;
-        if (g->step[i].waits_for == 0)
-            g->step[i].not_before_ns -= first_ns;
+    struct step *step = g->steps->step;
+    for (size_t i = first; i < g->steps->count; i++)
+        if (step[i].waits_for == 0 && step[i].wait_ns < first_ns)
+            first_ns = step[i].wait_ns;
+    for (size_t i = first; i < g->steps->count; i++) {
+        step[i].block_tokens = (uint32_t)r.tokens;
+        if (step[i].waits_for == 0)
+            step[i].wait_ns -= first_ns;
     }
     return 0;
 }
 
 /* One file. Its first line tells the version: that of version 1 is a row. */
-static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct keymap *last)
+static int read_row_file(struct graph *g, struct keymap *last)
 {
     const char *name = frame_in_name(g->files.file);
     const struct jsonin_v *v;
     struct block_size size;
-    size_t first_edge = g->edges, first_step = g->steps;
+    size_t first = g->steps->count;
     uint32_t block_tokens = 0;
     bool begun = false, version_1 = false;
     char where[320];
-    int rc;
+    int rc = file_source_elements(&g->files, g->err);
     g->scope++;
     g->where = where;
     block_size_begin(&size, g->files.o.block_tokens);
     stamps_file(&g->stamps);
-    while ((rc = jsonin_stream_next(stream, &v, g->err)) > 0) {
+    while (rc == 0 && (rc = jsonin_stream_next(g->files.stream, &v, g->err)) > 0) {
         snprintf(where, sizeof(where), "%.290s:%llu", name,
-                 (unsigned long long)jsonin_stream_line(stream));
+                 (unsigned long long)jsonin_stream_line(g->files.stream));
         g->unknown.fields += json_fields_unknown(&known_fields, v);
         version_1 = begun ? version_1 : !jsonin_get(v, "schema");
         rc = version_1 ? read_row_1(g, v, last, &size)
              : begun   ? read_row(g, v, block_tokens)
                        : read_header(g, v, &block_tokens);
         begun = true;
-        if (rc < 0)
-            break;
     }
     snprintf(where, sizeof(where), "%.300s", name);
     if (rc == 0)
-        rc = join_edges(g, first_edge);
+        rc = join_links(g);
     if (rc == 0 && version_1)
-        rc = finish_rows_1(g, first_step, &size);
+        rc = finish_rows_1(g, first, &size);
     g->rows_1 |= version_1;
     g->where = "";
     return rc;
@@ -610,213 +545,75 @@ static int read_row_file(struct graph *g, struct jsonin_stream *stream, struct k
 static int read_rows(struct graph *g)
 {
     struct keymap *last = keymap_create();
-    int rc = last ? 1 : err_nomem(g->err, "sessions");
-    while (rc > 0 && (rc = inputs_next(g->files.in, &g->files.file, g->err)) > 0) {
-        struct jsonin_stream *stream;
-        struct jsonin_limit limit = file_source_limit(&g->files);
-        rc = jsonin_stream_open(&stream, g->files.file, MAX_LINE, g->err);
-        if (rc < 0)
-            break;
-        jsonin_stream_limit(stream, &limit);
-        rc = read_row_file(g, stream, last);
-        jsonin_stream_close(stream);
-        if (rc == 0)
-            rc = 1;
-    }
+    int rc = last ? 0 : err_nomem(g->err, "sessions");
+    while (rc == 0 && (rc = inputs_next(g->files.in, &g->files.file, g->err)) > 0)
+        rc = read_row_file(g, last);
     keymap_free(last);
-    return rc;
-}
-
-/* ---- whole sessions ---- */
-
-/* The first of the sessions that this one is joined with. */
-static uint32_t joined(uint32_t *with, uint32_t session)
-{
-    while (with[session] != session)
-        session = with[session] = with[with[session]];
-    return session;
-}
-
-/* Marks the steps of sessions that --config sample leaves out. Sessions whose steps wait for each
- * other are joined; they are known by the least hash of a name of their steps. */
-static int sample_sessions(struct graph *g)
-{
-    uint32_t *with = NULL, sessions = 0;
-    struct of_session {
-        uint64_t name;
-        bool kept;
-    } *of = NULL;
-    int rc = 0;
-    g->kept = g->steps;
-    if (!file_source_samples(&g->files) || g->steps == 0)
-        return 0;
-    with = malloc(g->sessions * sizeof(*with));
-    of = malloc(g->sessions * sizeof(*of));
-    if (!with || !of) {
-        rc = err_nomem(g->err, "sessions");
-        goto out;
-    }
-    for (uint32_t i = 0; i < g->sessions; i++) {
-        with[i] = i;
-        of[i].name = UINT64_MAX;
-    }
-    for (size_t i = 0; i < g->edges; i++) {
-        uint32_t from = joined(with, g->step[g->edge[i].from].session);
-        with[joined(with, g->step[g->edge[i].to].session)] = from;
-    }
-    for (size_t i = 0; i < g->steps; i++) {
-        uint64_t *least = &of[joined(with, g->step[i].session)].name;
-        uint64_t name = hash_64(&g->step[i].name, sizeof(g->step[i].name));
-        *least = name < *least ? name : *least;
-    }
-    for (uint32_t i = 0; i < g->sessions; i++) {
-        uint64_t name = of[joined(with, i)].name;
-        of[i].kept = file_source_keeps(&g->files, &name, sizeof(name));
-        sessions += of[i].kept;
-    }
-    for (size_t i = 0; i < g->steps; i++) {
-        g->step[i].left_out = !of[g->step[i].session].kept;
-        g->kept -= g->step[i].left_out;
-    }
-    g->sessions = sessions;
-out:
-    free(with);
-    free(of);
     return rc;
 }
 
 /* ---- playing ---- */
 
-static int64_t scaled(const struct graph *g, int64_t ns)
+/* Marks the steps of sessions that --config sample leaves out. Returns how many steps are left. */
+static size_t sample_sessions(struct graph *g)
 {
-    double speed = g->files.o.speedup;
-    double out = speed == 0 ? 0 : (double)ns / speed;
-    return out > (double)(FILE_SOURCE_MAX_NS / 2) ? FILE_SOURCE_MAX_NS / 2 : (int64_t)(out + 0.5);
-}
-
-static void make_ready(struct graph *g, uint32_t at)
-{
-    const struct step *s = &g->step[at];
-    int64_t due_ns = s->ready_ns + scaled(g, s->least_ns);
-    int64_t first_ns = g->began_ns + scaled(g, s->not_before_ns);
-    if (due_ns < first_ns)
-        due_ns = first_ns;
-    heap_push(&g->ready, (struct heap_event){.time_ns = due_ns > g->last_ns ? due_ns : g->last_ns,
-                                             .tie = at,
-                                             .item = at});
-}
-
-/* A step was dispatched, or has ended. */
-static void follow(struct graph *g, uint32_t at, bool dispatch, int64_t now_ns)
-{
-    for (uint32_t i = g->step[at].first_edge; i != NONE; i = g->edge[i].next) {
-        const struct edge *edge = &g->edge[i];
-        struct step *s = &g->step[edge->to];
-        if (edge->dispatch != dispatch)
-            continue;
-        int64_t ns = now_ns + scaled(g, edge->delay_ns);
-        if (ns > s->ready_ns)
-            s->ready_ns = ns;
-        if (--s->waiting == 0)
-            make_ready(g, edge->to);
+    size_t left = g->steps->count;
+    g->played = g->sessions;
+    if (!file_source_samples(&g->files) || left == 0)
+        return left;
+    for (uint32_t i = 0; i < g->sessions; i++) {
+        struct session *of = joined(g, i);
+        of->least = g->session[i].least < of->least ? g->session[i].least : of->least;
     }
-    if (dispatch)
-        return;
-    g->left--;
-    if (now_ns > g->end_ns)
-        g->end_ns = now_ns;
-}
-
-static void begin_cycle(struct graph *g)
-{
-    g->began_ns = g->end_ns;
-    g->left = g->kept;
-    for (size_t i = 0; i < g->steps; i++) {
-        g->step[i].waiting = g->step[i].waits_for;
-        g->step[i].ready_ns = g->began_ns;
+    g->played = 0;
+    for (uint32_t i = 0; i < g->sessions; i++) {
+        uint64_t name = joined(g, i)->least;
+        g->session[i].kept = file_source_keeps(&g->files, &name, sizeof(name));
+        g->played += g->session[i].kept;
     }
-    for (size_t i = 0; i < g->steps; i++)
-        if (g->step[i].waiting == 0 && !g->step[i].left_out)
-            make_ready(g, (uint32_t)i);
-}
-
-/* Whether every step begins at some time: none waits for itself. Uses the heap and leaves it empty.
- */
-static bool all_begin(struct graph *g)
-{
-    begin_cycle(g);
-    while (heap_top(&g->ready)) {
-        struct heap_event event = heap_pop(&g->ready);
-        follow(g, event.item, true, 0);
-        follow(g, event.item, false, 0);
+    for (size_t i = 0; i < g->steps->count; i++) {
+        struct step *step = &g->steps->step[i];
+        step->left_out = !g->session[step->user].kept;
+        left -= step->left_out;
     }
-    g->end_ns = g->last_ns = 0;
-    return g->left == 0;
+    return left;
 }
 
 static int graph_peek(struct source *base, int64_t *arrival_ns, struct err *e)
 {
     struct graph *g = (struct graph *)base;
-    for (;;) {
-        const struct heap_event *top = heap_top(&g->ready);
-        if (!top && g->left > 0)
-            return 0; /* until an answer comes */
-        if (!top) {
-            g->files.cycles++;
-            if (g->files.cycles == g->files.o.cycles)
-                g->files.ended = true;
-            if (g->files.ended)
-                return 0;
-            if (g->files.o.cycles == 0 && !g->files.o.counted && g->end_ns == g->began_ns)
-                return err_set(e, -EINVAL, ERR_INPUT, inputs_path(g->files.in),
-                               "its steps take no time: --replay-cycles 0 would never end");
-            begin_cycle(g);
-            continue;
-        }
-        if (top->time_ns > FILE_SOURCE_MAX_NS)
-            return err_set(e, -ERANGE, ERR_INPUT, inputs_path(g->files.in),
-                           "a step " FILE_SOURCE_TOO_LATE);
-        g->last_ns = top->time_ns;
-        if (!g->step[top->item].pause) {
-            *arrival_ns = top->time_ns;
-            return 1;
-        }
-        struct heap_event event = heap_pop(&g->ready);
-        follow(g, event.item, true, event.time_ns);
-        follow(g, event.item, false, event.time_ns + scaled(g, g->step[event.item].pause_ns));
+    int rc;
+    while ((rc = steps_peek(&g->player, arrival_ns, e)) == 0 && g->steps->left == 0) {
+        g->files.cycles++;
+        if (g->files.cycles == g->files.o.cycles)
+            g->files.ended = true;
+        if (g->files.ended)
+            return 0;
+        if (g->files.o.cycles == 0 && !g->files.o.counted && g->steps->end_ns == g->steps->began_ns)
+            return err_set(e, -EINVAL, ERR_INPUT, inputs_path(g->files.in),
+                           "its steps take no time: --replay-cycles 0 would never end");
+        steps_begin(&g->player, 0, g->steps->end_ns); /* the room is there */
     }
+    return rc;
 }
 
 static void graph_take(struct source *base, struct request *out)
 {
     struct graph *g = (struct graph *)base;
-    struct heap_event event = heap_pop(&g->ready);
-    const struct step *s = &g->step[event.item];
-    g->last_ns = event.time_ns;
-    *out = (struct request){.number = ++g->issued,
-                            .arrival_ns = event.time_ns,
-                            .user = s->session,
-                            .qos = (uint8_t)g->o.qos,
-                            .prompt = -1,
-                            .context_tokens = s->context,
-                            .generated_tokens = s->generated,
-                            .blocks = g->id + s->first_id,
-                            .block_count = s->ids,
-                            .block_tokens = s->block_tokens,
-                            .slot = event.item};
-    file_source_cut(&g->files, out);
-    follow(g, event.item, true, event.time_ns);
+    steps_take(&g->player, out);
+    out->number = ++g->issued;
+    out->qos = (uint8_t)g->o.qos;
 }
 
 static void graph_done(struct source *base, const struct request *r, int64_t now_ns)
 {
-    follow((struct graph *)base, r->slot, false, now_ns);
+    steps_done(&((struct graph *)base)->player, 0, r->slot, now_ns);
 }
 
 static void graph_conversations(const struct source *base, uint64_t *count, uint64_t *turns)
 {
     const struct graph *g = (const struct graph *)base;
-    *count = g->sessions;
+    *count = g->played;
     *turns = g->issued;
 }
 
@@ -833,7 +630,7 @@ static void graph_reading(const struct source *base, struct source_reading *r)
     }
     file_source_note_cuts(&g->files, "sessions", &r->remarks);
     r->blocks_by = !g->rows_1 ? "file" : stated ? "option" : g->derived ? "rows" : "format";
-    r->block_tokens = g->first.tokens > 0 ? g->first.tokens : g->step[0].block_tokens;
+    r->block_tokens = g->first.tokens > 0 ? g->first.tokens : g->steps->step[0].block_tokens;
     r->full_blocks = g->first.full;
     r->tokens_by = "given";
     block_size_note(g->first, g->others, &r->remarks);
@@ -847,15 +644,13 @@ static void graph_reading(const struct source *base, struct source_reading *r)
 static void graph_close(struct source *base)
 {
     struct graph *g = (struct graph *)base;
-    free(g->step);
-    free(g->edge);
-    free(g->id);
+    free(g->link);
+    free(g->session);
     keymap_free(g->names);
     keymap_free(g->session_names);
     keymap_free(g->blocks);
-    heap_free(&g->ready);
+    steps_player_free(&g->player);
     file_source_release(&g->files);
-    free(g);
 }
 
 #define GRAPH_OPS(kind_name)                                                                       \
@@ -878,42 +673,36 @@ int source_graph_open(struct source **out, struct inputs *in, const struct sourc
                       struct err *e)
 {
     static const struct source_ops satf = GRAPH_OPS("satf"), rows = GRAPH_OPS("mooncake");
-    struct graph *g = calloc(1, sizeof(*g));
-    if (!g) {
-        inputs_close(in);
-        return err_nomem(e, "source");
-    }
-    file_source_init(&g->files, o->kind == INPUTS_SATF ? &satf : &rows, in, &o->files, never_again);
+    struct graph *g = file_source_create(sizeof(*g), o->kind == INPUTS_SATF ? &satf : &rows, in,
+                                         &o->files, never_again, e);
+    if (!g)
+        return -ENOMEM;
     g->o = *o;
     g->err = e;
     g->stamps = (struct stamps){.given = o->files.unit, .usual = STAMPS_MS, .whole = true};
     g->names = keymap_create();
     g->session_names = keymap_create();
     g->blocks = keymap_create();
-    int rc = g->names && g->session_names && g->blocks && heap_init(&g->ready, 0) == 0
-                 ? 0
-                 : err_nomem(e, "source");
-    if (rc == 0)
+    g->steps = calloc(1, sizeof(*g->steps));
+    g->player = (struct steps_player){.files = &g->files, .of = g->steps, .count = 1};
+    int rc = g->names && g->session_names && g->blocks && g->steps ? 0 : err_nomem(e, "source");
+    if (rc == 0) {
+        *g->steps = (struct steps){.files = &g->files, .what = "steps"};
         rc = o->kind == INPUTS_SATF ? read_documents(g) : read_rows(g);
-    if (rc == 0)
-        rc = sample_sessions(g);
-    if (rc == 0 && (g->kept == 0 || heap_reserve(&g->ready, g->kept) < 0))
-        rc = g->kept == 0 ? file_source_none(&g->files, g->steps == 0 ? "request" : "session", e)
-                          : err_nomem(e, "source");
+    }
+    if (rc == 0 && sample_sessions(g) == 0)
+        rc = file_source_none(&g->files, g->steps->count == 0 ? "request" : "session", e);
     if (rc == 0 && !g->rows_1 && g->stamps.given != STAMPS_AUTO)
         rc = err_set(e, -EINVAL, ERR_INPUT, "--time-unit", "the input names its unit of time");
     if (rc == 0)
         rc = file_source_refuse_gap(&g->files, "does not apply to steps that wait for each other",
                                     e);
-    if (rc == 0 && !all_begin(g))
-        rc =
-            err_set(e, -EINVAL, ERR_INPUT, inputs_path(in), "holds steps that wait for each other");
-    if (rc < 0) {
-        graph_close(&g->files.base);
-        return rc;
-    }
+    if (rc == 0 && (rc = steps_all_begin(&g->player, 0)) <= 0)
+        rc = rc < 0 ? err_nomem(e, "steps")
+                    : err_set(e, -EINVAL, ERR_INPUT, inputs_path(in),
+                              "holds steps that wait for each other");
     batch_unknown_note(&g->unknown, &g->files.skips.remarks);
-    begin_cycle(g);
-    *out = &g->files.base;
-    return 0;
+    if (rc >= 0)
+        rc = steps_begin(&g->player, 0, 0); /* the room is there */
+    return file_source_opened(&g->files, rc, out);
 }

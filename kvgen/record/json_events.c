@@ -1,32 +1,10 @@
 /* Reads events that engines and routers write as JSON: TensorRT-LLM's event list (lines, or one
  * array; no times), and the recorder and router events of NVIDIA Dynamo (lines). */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/record/json_fields.h"
 #include "kvgen/record/readers.h"
 #include "lib/json/jsonin.h"
-
-enum {
-    MAX_ELEMENT = 64 << 20
-};
-#define MAX_MS (INT64_C(1) << 41)
-
-typedef int (*read_event)(struct batch_reader *r, const struct record_opts *o,
-                          const struct jsonin_v *v, struct batch *b, struct err *e);
-
-struct json_events {
-    struct batch_reader base; /* first */
-    const struct record_opts *o;
-    struct jsonin_stream *stream;
-    read_event read;
-};
-
-static int bad(struct err *e, const char *name, const char *what)
-{
-    return err_set(e, -EINVAL, ERR_INPUT, "", "%s %s", name, what);
-}
 
 /* ---- values ---- */
 
@@ -39,7 +17,7 @@ static int read_hash(const struct record_opts *o, const struct jsonin_v *v, cons
     int64_t number;
     if (jsonin_u64(v, &bits) < 0) {
         if (jsonin_i64(v, &number) < 0)
-            return bad(e, name, "is not a number of 64 bits");
+            return batch_bad(e, name, "is not a number of 64 bits");
         bits = (uint64_t)number;
     }
     for (int i = 0; i < 8; i++)
@@ -61,26 +39,19 @@ static int add_block(const struct record_opts *o, const struct jsonin_v *v, stru
 static int add_blocks(const struct record_opts *o, const struct jsonin_v *hashes, struct batch *b,
                       struct err *e)
 {
-    int rc = jsonin_is_array(hashes) ? 0 : bad(e, "block_hashes", "is not a list");
+    int rc = jsonin_is_array(hashes) ? 0 : batch_bad(e, "block_hashes", "is not a list");
     for (size_t i = 0; rc == 0 && i < jsonin_count(hashes); i++)
         rc = add_block(o, jsonin_at(hashes, i), b, e);
     return rc;
 }
 
-/* A whole number that may be missing, and is then 0. */
-static int read_small(const struct jsonin_v *v, const char *name, int64_t *out, struct err *e)
-{
-    *out = 0;
-    if (v && (jsonin_i64(v, out) < 0 || *out < 0 || *out > UINT32_MAX))
-        return bad(e, name, "is not a whole number");
-    return 0;
-}
-
-static int read_number(const struct jsonin_v *v, struct batch *b, struct err *e)
-{
-    b->numbered = v != NULL;
-    return v && jsonin_u64(v, &b->seq) < 0 ? bad(e, "event_id", "is not a whole number") : 0;
-}
+/* The members of an event that say whose it is, and its number. */
+static const struct pick trtllm_fields[] = {
+    {"event_id", NULL, PICK_U64, false, offsetof(struct batch, seq)},
+    {"attention_dp_rank", NULL, PICK_RANK, false, offsetof(struct batch, rank)}};
+static const struct pick dynamo_fields[] = {
+    {"event.dp_rank", NULL, PICK_RANK, false, offsetof(struct batch, rank)},
+    {"event.event_id", NULL, PICK_U64, false, offsetof(struct batch, seq)}};
 
 static void unknown_event(struct batch_reader *r, const char *name)
 {
@@ -94,10 +65,9 @@ static int read_level(const struct record_opts *o, const struct jsonin_v *v, uin
                       struct err *e)
 {
     static const char *const names[] = {"GPU", "CPU", "DISK"};
-    int64_t level;
-    int rc = read_small(v, "cache_level", &level, e);
-    if (rc < 0 || level > 2)
-        return bad(e, "cache_level", "is not 0, 1 or 2");
+    int64_t level = 0;
+    if ((v && pick_value(PICK_RANK, v, &level)) || level > 2)
+        return batch_bad(e, "cache_level", "is not 0, 1 or 2");
     *medium = (uint8_t)media_find(&o->media, names[level], strlen(names[level]));
     return 0;
 }
@@ -112,7 +82,7 @@ static int trtllm_stored(const struct record_opts *o, const struct jsonin_v *dat
     bool has_before = parent != NULL;
     int rc = parent ? read_hash(o, parent, "parent_hash", &before, e) : 0;
     if (rc == 0 && !jsonin_is_array(blocks))
-        rc = bad(e, "blocks", "is not a list");
+        rc = batch_bad(e, "blocks", "is not a list");
     for (size_t i = 0; rc == 0 && i < jsonin_count(blocks); i++) {
         const struct jsonin_v *block = jsonin_at(blocks, i);
         struct event *v = batch_add(b, EVENT_STORED);
@@ -162,18 +132,18 @@ static int trtllm_updated(const struct record_opts *o, const struct jsonin_v *da
     return 0;
 }
 
-static int read_trtllm(struct batch_reader *r, const struct record_opts *o,
-                       const struct jsonin_v *v, struct batch *b, struct err *e)
+static int read_trtllm(struct batch_reader *r, const struct jsonin_v *v, struct batch *b,
+                       struct err *e)
 {
+    const struct record_opts *o = r->o;
     const struct jsonin_v *data = jsonin_get(v, "data"), *window = jsonin_get(v, "window_size");
     const char *type = jsonin_text(jsonin_get(data, "type"), NULL);
     const struct jsonin_v *layers = jsonin_get(v, "layer_group_id");
     struct hash128 group = {0}, of[2];
-    int rc = read_number(jsonin_get(v, "event_id"), b, e);
     if (!type)
-        return bad(e, "data.type", "is missing: no event of TensorRT-LLM");
-    if (rc == 0)
-        rc = read_small(jsonin_get(v, "attention_dp_rank"), "attention_dp_rank", &b->rank, e);
+        return batch_bad(e, "data.type", "is missing: no event of TensorRT-LLM");
+    b->numbered = jsonin_get(v, "event_id") != NULL;
+    int rc = batch_pick(trtllm_fields, 2, v, b, e);
     if (rc == 0 && window)
         rc = read_hash(o, window, "window_size", &group, e);
     if (rc == 0 && layers) {
@@ -215,7 +185,7 @@ static int dynamo_stored(const struct record_opts *o, const struct jsonin_v *sto
         rc = read_hash(o, parent, "parent_hash", &v->parent, e);
     }
     if (rc == 0 && !jsonin_is_array(blocks))
-        rc = bad(e, "blocks", "is not a list");
+        rc = batch_bad(e, "blocks", "is not a list");
     for (size_t i = 0; rc == 0 && i < jsonin_count(blocks); i++)
         rc = add_block(o, jsonin_get(jsonin_at(blocks, i), "block_hash"), b, e);
     return rc;
@@ -227,16 +197,18 @@ static int read_worker(const struct record_opts *o, const struct jsonin_v *recor
 {
     struct hash128 worker;
     int rc = read_hash(o, jsonin_get(record, "worker_id"), "worker_id", &worker, e);
+    b->numbered = jsonin_get(record, "event.event_id") != NULL;
     if (rc == 0)
-        rc = read_small(jsonin_get(record, "event.dp_rank"), "dp_rank", &b->rank, e);
+        rc = batch_pick(dynamo_fields, 2, record, b, e);
     if (rc == 0)
         b->publisher = names_publisher(&o->names, (uint32_t)b->rank, &worker, sizeof(worker));
     return rc;
 }
 
-static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
-                       const struct jsonin_v *v, struct batch *b, struct err *e)
+static int read_dynamo(struct batch_reader *r, const struct jsonin_v *v, struct batch *b,
+                       struct err *e)
 {
+    const struct record_opts *o = r->o;
     bool wrapped = jsonin_get(v, "timestamp") != NULL;
     const struct jsonin_v *record = wrapped ? jsonin_get(v, "event") : v;
     const struct jsonin_v *data = jsonin_get(record, "event.data");
@@ -246,14 +218,13 @@ static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
     size_t len;
     int64_t ms = 0;
     if (!data)
-        return bad(e, "event.data", "is missing: no event of Dynamo's router");
-    if (wrapped && (jsonin_i64(jsonin_get(v, "timestamp"), &ms) < 0 || ms < 0 || ms > MAX_MS))
-        return bad(e, "timestamp", "is not a time in milliseconds");
+        return batch_bad(e, "event.data", "is missing: no event of Dynamo's router");
+    int rc =
+        wrapped ? batch_pick_value(PICK_MS, jsonin_get(v, "timestamp"), "timestamp", &ms, e) : 0;
     b->time_ns = ms * 1000000;
     r->no_times = !wrapped;
-    int rc = read_worker(o, record, b, e);
     if (rc == 0)
-        rc = read_number(jsonin_get(record, "event.event_id"), b, e);
+        rc = read_worker(o, record, b, e);
     if (rc < 0)
         return rc;
     bool cleared = text && strcmp(text, "cleared") == 0;
@@ -278,89 +249,67 @@ static int read_dynamo(struct batch_reader *r, const struct record_opts *o,
 /* ---- elements ---- */
 
 /* Members of both formats, of all of their versions. */
-static const struct json_field fields[] = {{"timestamp", JSON_FIELD_WALKED},
-                                           {"event", JSON_FIELD_WALKED},
-                                           {"worker_id", JSON_FIELD_WALKED},
-                                           {"storage_tier", JSON_FIELD_WALKED},
-                                           {"residency_domain", JSON_FIELD_WALKED},
-                                           {"session_id", JSON_FIELD_WALKED},
-                                           {"event_id", JSON_FIELD_WALKED},
+static const struct json_field fields[] = {JSON_WALKED("timestamp"),
+                                           JSON_WALKED("event"),
+                                           JSON_WALKED("worker_id"),
+                                           JSON_WALKED("storage_tier"),
+                                           JSON_WALKED("residency_domain"),
+                                           JSON_WALKED("session_id"),
+                                           JSON_WALKED("event_id"),
                                            {"data", JSON_FIELD_EVENT},
-                                           {"stored", JSON_FIELD_WALKED},
-                                           {"removed", JSON_FIELD_WALKED},
-                                           {"type", JSON_FIELD_WALKED},
-                                           {"num_blocks_per_cache_level", JSON_FIELD_WALKED},
-                                           {"parent_hash", JSON_FIELD_WALKED},
-                                           {"start_position", JSON_FIELD_WALKED},
-                                           {"blocks", JSON_FIELD_WALKED},
-                                           {"block_hash", JSON_FIELD_WALKED},
-                                           {"block_hashes", JSON_FIELD_WALKED},
-                                           {"tokens_hash", JSON_FIELD_WALKED},
-                                           {"mm_extra_info", JSON_FIELD_WHOLE},
-                                           {"tokens", JSON_FIELD_WHOLE},
-                                           {"cache_level", JSON_FIELD_WALKED},
-                                           {"new_value", JSON_FIELD_WALKED},
-                                           {"old_value", JSON_FIELD_WALKED},
-                                           {"priority", JSON_FIELD_WALKED},
-                                           {"lora_name", JSON_FIELD_WALKED},
-                                           {"cache_salt", JSON_FIELD_WALKED},
-                                           {"mm_keys", JSON_FIELD_WHOLE},
-                                           {"window_size", JSON_FIELD_WALKED},
-                                           {"layer_group_id", JSON_FIELD_WALKED},
-                                           {"attention_dp_rank", JSON_FIELD_WALKED},
-                                           {"dp_rank", JSON_FIELD_WALKED}};
-static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields)};
+                                           JSON_WALKED("stored"),
+                                           JSON_WALKED("removed"),
+                                           JSON_WALKED("type"),
+                                           JSON_WALKED("num_blocks_per_cache_level"),
+                                           JSON_WALKED("parent_hash"),
+                                           JSON_WALKED("start_position"),
+                                           JSON_WALKED("blocks"),
+                                           JSON_WALKED("block_hash"),
+                                           JSON_WALKED("block_hashes"),
+                                           JSON_WALKED("tokens_hash"),
+                                           JSON_WHOLE("mm_extra_info"),
+                                           JSON_WHOLE("tokens"),
+                                           JSON_WALKED("cache_level"),
+                                           JSON_WALKED("new_value"),
+                                           JSON_WALKED("old_value"),
+                                           JSON_WALKED("priority"),
+                                           JSON_WALKED("lora_name"),
+                                           JSON_WALKED("cache_salt"),
+                                           JSON_WHOLE("mm_keys"),
+                                           JSON_WALKED("window_size"),
+                                           JSON_WALKED("layer_group_id"),
+                                           JSON_WALKED("attention_dp_rank"),
+                                           JSON_WALKED("dp_rank")};
+static const struct json_fields known_fields = {fields, sizeof(fields) / sizeof(*fields),
+                                                sizeof(*fields)};
 
-static int next(struct batch_reader *base, struct batch *b, struct err *e)
+static int next(struct batch_reader *r, struct batch *b,
+                int (*read)(struct batch_reader *, const struct jsonin_v *, struct batch *,
+                            struct err *),
+                struct err *e)
 {
-    struct json_events *j = (struct json_events *)base;
     const struct jsonin_v *v;
-    int rc = jsonin_stream_next(j->stream, &v, e);
+    int rc = jsonin_stream_next(r->json, &v, e);
     if (rc <= 0)
         return rc;
     batch_clear(b);
-    rc = j->read(base, j->o, v, b, e);
-    base->unknown.fields += json_fields_unknown(&known_fields, v);
+    rc = read(r, v, b, e);
+    r->unknown.fields += json_fields_unknown(&known_fields, v);
     return rc < 0 ? rc : 1;
 }
 
-static void close_events(struct batch_reader *base)
+static int next_trtllm(struct batch_reader *r, struct batch *b, struct err *e)
 {
-    struct json_events *j = (struct json_events *)base;
-    jsonin_stream_close(j->stream);
-    free(j);
+    r->no_times = true;
+    return next(r, b, read_trtllm, e);
 }
 
-static int open_events(struct batch_reader **out, struct frame_in *file,
-                       const struct record_opts *o, read_event read, struct err *e)
+static int next_dynamo(struct batch_reader *r, struct batch *b, struct err *e)
 {
-    static const struct batch_reader_ops ops = {.next = next, .close = close_events};
-    struct json_events *j = calloc(1, sizeof(*j));
-    if (!j)
-        return err_nomem(e, "recording");
-    j->base.ops = &ops;
-    j->o = o;
-    j->read = read;
-    int rc = jsonin_stream_open(&j->stream, file, MAX_ELEMENT, e);
-    if (rc < 0) {
-        free(j);
-        return rc;
-    }
-    *out = &j->base;
-    return 0;
+    return next(r, b, read_dynamo, e);
 }
 
-int trtllm_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                struct err *e)
-{
-    int rc = open_events(out, file, o, read_trtllm, e);
-    if (rc == 0)
-        (*out)->no_times = true;
-    return rc;
-}
-
-int dynamo_kv_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                   struct err *e)
-{
-    return open_events(out, file, o, read_dynamo, e);
-}
+const struct batch_reader_ops trtllm_reader = {
+    .bytes = sizeof(struct batch_reader), .input = BATCH_JSON, .next = next_trtllm};
+const struct batch_reader_ops dynamo_kv_reader = {
+    .bytes = sizeof(struct batch_reader), .input = BATCH_JSON, .next = next_dynamo};

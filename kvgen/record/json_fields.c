@@ -4,12 +4,17 @@
 #include <stdbool.h>
 #include <string.h>
 
+static const struct json_field *field(const struct json_fields *known, size_t at)
+{
+    return (const void *)((const char *)known->first + at * known->stride);
+}
+
 /* The place of a name, or known->count. The search begins behind the place found last. */
 static size_t find(const struct json_fields *known, size_t from, const char *name)
 {
     for (size_t i = 0; i < known->count; i++) {
         size_t at = from + i < known->count ? from + i : from + i - known->count;
-        if (strcmp(known->field[at].name, name) == 0)
+        if (strcmp(field(known, at)->name, name) == 0)
             return at;
     }
     return known->count;
@@ -31,10 +36,10 @@ static uint64_t count(const struct json_fields *known, const struct jsonin_v *v,
             continue;
         }
         *place = at + 1;
-        if (known->field[at].how != JSON_FIELD_WHOLE)
-            unknown += count(known, inner,
-                             known->field[at].how == JSON_FIELD_EVENT && !jsonin_get(inner, "type"),
-                             place);
+        int how = field(known, at)->how;
+        if (how != JSON_FIELD_WHOLE)
+            unknown +=
+                count(known, inner, how == JSON_FIELD_EVENT && !jsonin_get(inner, "type"), place);
     }
     return unknown;
 }

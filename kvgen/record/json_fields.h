@@ -18,10 +18,20 @@ struct json_field {
     } how;
 };
 
-/* All known members, best in the order in which they are written. */
+#define JSON_WALKED(text)                                                                          \
+    {                                                                                              \
+        (text), JSON_FIELD_WALKED                                                                  \
+    }
+#define JSON_WHOLE(text)                                                                           \
+    {                                                                                              \
+        (text), JSON_FIELD_WHOLE                                                                   \
+    }
+
+/* All known members, best in the order in which they are written: the first, how many, and how many
+ * bytes one lies behind the other. */
 struct json_fields {
-    const struct json_field *field;
-    size_t count;
+    const struct json_field *first;
+    size_t count, stride;
 };
 
 /* The number of members of v, and of what is in it, that are not known. What is in these is not

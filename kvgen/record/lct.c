@@ -3,7 +3,6 @@
  * written and read are rows in host memory. Level events has what was stored, read and deleted in
  * each tier, told once a second. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kvgen/record/bytes_in.h"
@@ -50,8 +49,6 @@ struct key_form {
 
 struct lct {
     struct batch_reader base; /* first */
-    struct bytes_in *in;
-    const struct record_opts *o;
     enum level level;
     uint8_t memory, disk;     /* media of its tiers */
     struct hash128 publisher; /* storage: of all calls; events: of the instance named last */
@@ -396,7 +393,7 @@ static inline struct hash128 add_chunk(const struct lct *l, struct hash128 sum, 
     const struct hash128 none = {0};
     add_member(&sum, hex ? none : chunk);
     add_member(&sum, hex ? chunk : none);
-    return names_hash(&l->o->names, &sum, sizeof(sum));
+    return names_hash(&l->base.o->names, &sum, sizeof(sum));
 }
 
 /* An object's name, by the members of its key; *others: the sum of those before the chunk. */
@@ -410,7 +407,7 @@ static struct hash128 key_hash(const struct lct *l, const struct msgpack *member
             *others = sum;
         add_member(&sum, v.text ? hash_128(v.text, v.len) : (struct hash128){.lo = v.bits});
     }
-    return names_hash(&l->o->names, &sum, sizeof(sum));
+    return names_hash(&l->base.o->names, &sum, sizeof(sum));
 }
 
 /* Remembers what surrounds the chunk of the key in [begin, end), unless it is too long. */
@@ -614,7 +611,7 @@ static int see_incarnation(struct lct *l, const struct msgpack *args, struct bat
     if (instance.len == 0 || instance.len != l->instance_len ||
         memcmp(instance.text, l->instance, instance.len) != 0) {
         const char *text = instance.text ? instance.text : "";
-        l->publisher = names_publisher(&l->o->names, 0, text, instance.len);
+        l->publisher = names_publisher(&l->base.o->names, 0, text, instance.len);
         l->instance_len = instance.len <= sizeof(l->instance) ? instance.len : 0;
         memcpy(l->instance, text, l->instance_len);
     }
@@ -674,13 +671,13 @@ static int next_frame(struct lct *l, const struct member_list *names, struct msg
                       struct err *e)
 {
     const unsigned char *p;
-    int rc = bytes_in_take(l->in, 4, &p, e);
+    int rc = bytes_in_take(l->base.bytes, 4, &p, e);
     if (rc <= 0)
         return rc;
     uint64_t len = bytes_in_number(p, 4);
     if (len == 0 || len > MAX_FRAME)
         return damaged(e);
-    rc = bytes_in_need(l->in, len, &p, e);
+    rc = bytes_in_need(l->base.bytes, len, &p, e);
     if (rc < 0)
         return rc;
     struct msgpack frame = {p, p + len};
@@ -728,35 +725,28 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     return rc < 0 ? err_nomem(e, "objects") : 1;
 }
 
-static void close_lct(struct batch_reader *base)
+static int begin(struct batch_reader *base, struct err *e)
 {
     struct lct *l = (struct lct *)base;
-    bytes_in_free(l->in);
-    keymap_free(l->sizes);
-    keymap_free(l->incarnations);
-    free(l);
-}
-
-int lct_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-             struct err *e)
-{
-    static const struct batch_reader_ops ops = {.next = next, .close = close_lct};
-    struct lct *l = calloc(1, sizeof(*l));
-    if (!l)
-        return err_nomem(e, "recording");
-    l->base.ops = &ops;
-    l->base.has_reads = true;
-    l->o = o;
+    const struct record_opts *o = base->o;
+    base->has_reads = true;
     l->memory = (uint8_t)media_find(&o->media, "CPU", 3);
     l->disk = (uint8_t)media_find(&o->media, "DISK", 4);
     l->publisher = names_publisher(&o->names, 0, "lct", 3);
-    l->in = bytes_in_create(file);
     l->sizes = keymap_create();
     l->incarnations = keymap_create();
-    if (!l->in || !l->sizes || !l->incarnations) {
-        close_lct(&l->base);
-        return err_nomem(e, "recording");
-    }
-    *out = &l->base;
-    return 0;
+    return l->sizes && l->incarnations ? 0 : err_nomem(e, "recording");
 }
+
+static void close_lct(struct batch_reader *base)
+{
+    struct lct *l = (struct lct *)base;
+    keymap_free(l->sizes);
+    keymap_free(l->incarnations);
+}
+
+const struct batch_reader_ops lct_reader = {.bytes = sizeof(struct lct),
+                                            .input = BATCH_BYTES,
+                                            .begin = begin,
+                                            .next = next,
+                                            .close = close_lct};

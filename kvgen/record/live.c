@@ -85,7 +85,6 @@ struct line {
 
 struct live {
     struct batch_reader base; /* first */
-    const struct record_opts *o;
     void *context;
     int64_t message_bytes;
     struct line line[MAX_SOCKETS];
@@ -248,7 +247,8 @@ static int take_answer(struct live *l, struct gap *g, struct parts *p)
         return 0;
     }
     if (at == 2) {
-        struct hash128 named = names_publisher(&l->o->names, g->source, data(p, 1), size(p, 1));
+        struct hash128 named =
+            names_publisher(&l->base.o->names, g->source, data(p, 1), size(p, 1));
         if (memcmp(&named, &g->publisher, sizeof(named)) != 0)
             return 0;
     }
@@ -307,7 +307,7 @@ static int take(struct live *l, unsigned source, struct parts *p)
 {
     size_t topic = size(p, 0) < MAX_TOPIC ? size(p, 0) : MAX_TOPIC;
     bound_queue(&l->line[source].sub, bytes_of(p));
-    struct hash128 publisher = names_publisher(&l->o->names, source, data(p, 0), topic);
+    struct hash128 publisher = names_publisher(&l->base.o->names, source, data(p, 0), topic);
     if (keymap_count(l->expected) >= MAX_PUBLISHERS && !keymap_find(l->expected, publisher)) {
         l->base.unknown.damaged[BATCH_TOO_MANY]++;
         return 0;
@@ -455,7 +455,7 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     if (h->payload) {
         b->numbered = true;
         b->seq = h->seq;
-        int rc = kv_message_decode(l->o, h->payload, h->len, b, &base->unknown, e);
+        int rc = kv_message_decode(l->base.o, h->payload, h->len, b, &base->unknown, e);
         free(h->payload);
         h->payload = NULL;
         if (rc == -ENOMEM)
@@ -487,7 +487,6 @@ static void close_live(struct batch_reader *base)
         free(l->held[l->at].payload);
     keymap_free(l->expected);
     free(l->held);
-    free(l);
 }
 
 /* Opens a socket for each endpoint of a list. */
@@ -537,18 +536,16 @@ static int open_gaps(struct live *l, const char *list, struct err *e)
 int live_open(struct batch_reader **out, const struct live_opts *how, const struct record_opts *o,
               struct err *e)
 {
-    static const struct batch_reader_ops ops = {.next = next, .close = close_live};
-    struct live *l = calloc(1, sizeof(*l));
-    if (!l)
-        return err_nomem(e, "recording");
+    static const struct batch_reader_ops ops = {
+        .bytes = sizeof(struct live), .next = next, .close = close_live};
+    struct batch_reader *base;
     int rc = thread_try(e, "the threads of libzmq");
-    if (rc < 0) {
-        free(l);
+    if (rc == 0)
+        rc = batch_reader_open(&base, &ops, NULL, o, e);
+    if (rc < 0)
         return rc;
-    }
-    l->base.ops = &ops;
+    struct live *l = (struct live *)base;
     l->base.key = o->pairing ? names_fingerprint(&o->names) : 0;
-    l->o = o;
     l->message_bytes = (int64_t)how->message_bytes;
     l->end_ns = how->duration_ns > 0 ? clock_now_ns() + how->duration_ns : 0;
     l->expected = keymap_create();
@@ -559,12 +556,11 @@ int live_open(struct batch_reader **out, const struct live_opts *how, const stru
         rc = open_list(l, how->bind, true, e);
     if (rc == 0)
         rc = open_gaps(l, how->gaps, e);
-    if (rc < 0) {
-        close_live(&l->base);
-        return rc;
-    }
-    *out = &l->base;
-    return 0;
+    if (rc < 0)
+        batch_reader_close(base);
+    else
+        *out = base;
+    return rc;
 }
 
 #else

@@ -133,12 +133,10 @@ static int take_typed(struct msgpack *m, struct msgpack_value *v, unsigned char 
         return rc < 0 ? rc : take_bytes(m, v, MSGPACK_TEXT, n);
     case 0xdc:
     case 0xdd:
-        rc = take_number(m, 2u << (type - 0xdc), &n);
-        return rc < 0 ? rc : take_head(m, v, MSGPACK_ARRAY, n);
     case 0xde:
     case 0xdf:
-        rc = take_number(m, 2u << (type - 0xde), &n);
-        return rc < 0 ? rc : take_head(m, v, MSGPACK_MAP, n);
+        rc = take_number(m, 2u << (type & 1), &n);
+        return rc < 0 ? rc : take_head(m, v, type < 0xde ? MSGPACK_ARRAY : MSGPACK_MAP, n);
     default:
         return -EBADMSG; /* c1 is used by nobody */
     }

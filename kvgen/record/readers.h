@@ -3,31 +3,14 @@
 #define KVGEN_RECORD_READERS_H
 
 #include "kvgen/record/batch.h"
-#include "lib/trace/frame.h"
-
-/* Each reads file, from its start; file and o stay the caller's, until the reader is closed. 0 or
- * negative errno with *e. Errors of a message have an empty where; recording.c says the place. */
-typedef int (*batch_reader_open)(struct batch_reader **out, struct frame_in *file,
-                                 const struct record_opts *o, struct err *e);
 
 /* KV events as ZMQ messages (.zmqrec), and captures of our own (capture.h). */
-int zmqrec_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                struct err *e);
-int capture_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                 struct err *e);
-
+extern const struct batch_reader_ops zmqrec_reader, capture_reader;
 /* Events of TensorRT-LLM and of Dynamo's KV router, as JSON. */
-int trtllm_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                struct err *e);
-int dynamo_kv_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                   struct err *e);
-
+extern const struct batch_reader_ops trtllm_reader, dynamo_kv_reader;
 /* LMCache's trace files, of both levels. */
-int lct_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-             struct err *e);
-
+extern const struct batch_reader_ops lct_reader;
 /* The system calls of an engine that keeps blocks in files, as strace prints them. */
-int strace_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                struct err *e);
+extern const struct batch_reader_ops strace_reader;
 
 #endif

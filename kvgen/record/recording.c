@@ -69,7 +69,8 @@ struct recording {
 /* ---- messages ---- */
 
 /* The first bytes tell a container of messages from a capture. */
-static int open_kv_events(struct recording *r, struct err *e)
+static int find_kv_events(struct recording *r, const struct batch_reader_ops **reader,
+                          struct err *e)
 {
     static const char magic[8] = {'Z', 'M', 'Q', 'R', 'E', 'C', '1', '\n'};
     char head[sizeof(magic)];
@@ -83,29 +84,27 @@ static int open_kv_events(struct recording *r, struct err *e)
     }
     if (frame_in_unread(r->file, head, len) < 0)
         return err_nomem(e, "input");
-    if (len == sizeof(magic) && memcmp(head, magic, len) == 0)
-        return zmqrec_open(&r->reader, r->file, &r->o.record, e);
-    if (len == sizeof(magic) && memcmp(head, CAPTURE_MAGIC, len) == 0)
-        return capture_open(&r->reader, r->file, &r->o.record, e);
-    return err_set(e, -EINVAL, ERR_INPUT, frame_in_name(r->file),
-                   "no recording of KV events (known: .zmqrec, captures of kvgen)");
+    *reader = len < sizeof(magic)                     ? NULL
+              : memcmp(head, magic, len) == 0         ? &zmqrec_reader
+              : memcmp(head, CAPTURE_MAGIC, len) == 0 ? &capture_reader
+                                                      : NULL;
+    return *reader ? 0
+                   : err_set(e, -EINVAL, ERR_INPUT, frame_in_name(r->file),
+                             "no recording of KV events (known: .zmqrec, captures of kvgen)");
 }
 
 static int open_reader(struct recording *r, struct err *e)
 {
+    static const struct batch_reader_ops *const readers[RECORDING_FORMATS] = {
+        [RECORDING_TRTLLM] = &trtllm_reader,
+        [RECORDING_DYNAMO_KV] = &dynamo_kv_reader,
+        [RECORDING_LCT] = &lct_reader,
+        [RECORDING_STRACE] = &strace_reader,
+    };
+    const struct batch_reader_ops *reader = readers[r->o.format];
+    int rc = reader ? 0 : find_kv_events(r, &reader, e);
     r->messages = 0;
-    switch (r->o.format) {
-    case RECORDING_TRTLLM:
-        return trtllm_open(&r->reader, r->file, &r->o.record, e);
-    case RECORDING_DYNAMO_KV:
-        return dynamo_kv_open(&r->reader, r->file, &r->o.record, e);
-    case RECORDING_LCT:
-        return lct_open(&r->reader, r->file, &r->o.record, e);
-    case RECORDING_STRACE:
-        return strace_open(&r->reader, r->file, &r->o.record, e);
-    default:
-        return open_kv_events(r, e);
-    }
+    return rc < 0 ? rc : batch_reader_open(&r->reader, reader, r->file, &r->o.record, e);
 }
 
 static void close_reader(struct recording *r)
@@ -121,7 +120,7 @@ static void close_reader(struct recording *r)
     r->unknown.rings += r->reader->unknown.rings;
     for (int i = 0; i < BATCH_DAMAGES; i++)
         r->unknown.damaged[i] += r->reader->unknown.damaged[i];
-    r->reader->ops->close(r->reader);
+    batch_reader_close(r->reader);
     r->reader = NULL;
 }
 
@@ -519,16 +518,14 @@ int recording_open(struct import **out, struct inputs *in, const struct recordin
         r->residency && r->clocks && heap_init(&r->others, 0) == 0 ? 0 : err_nomem(e, "recording");
     if (rc == 0 && o->capture)
         rc = capture_create(&r->capture, o->capture, &r->o.record.media, e);
-    if (o->requests) {
-        struct source_dynamo_opts requests = {.files = {.speedup = 1, .cycles = 1},
-                                              .names = &r->o.record.names,
-                                              .after_wait = true,
-                                              .qos = TRACE_BATCH};
-        if (rc == 0)
-            rc = source_dynamo_open(&r->requests, o->requests, &requests, e);
-        else
-            inputs_close(o->requests);
-    }
+    struct source_dynamo_opts requests = {.files = {.speedup = 1, .cycles = 1},
+                                          .names = &r->o.record.names,
+                                          .after_wait = true,
+                                          .qos = TRACE_BATCH};
+    if (rc == 0 && o->requests)
+        rc = source_dynamo_open(&r->requests, o->requests, &requests, e);
+    else
+        inputs_close(o->requests);
     if (rc == 0 && o->live)
         rc = live_open(&r->reader, o->live, &r->o.record, e);
     /* The first message tells whether the input is of the expected kind. */

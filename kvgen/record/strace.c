@@ -59,8 +59,6 @@ struct begun {
 
 struct strace {
     struct batch_reader base; /* first */
-    struct frame_in *in;
-    const struct record_opts *o;
     char *buf;
     size_t at, have;
     uint64_t line;
@@ -84,7 +82,7 @@ struct strace {
 static int bad(const struct strace *s, struct err *e, int code, const char *what)
 {
     char where[320];
-    snprintf(where, sizeof(where), "%.290s:%llu", frame_in_name(s->in),
+    snprintf(where, sizeof(where), "%.290s:%llu", frame_in_name(s->base.file),
              (unsigned long long)s->line);
     return err_set(e, code, ERR_INPUT, where, "%s", what);
 }
@@ -373,7 +371,7 @@ static int renamed(struct strace *s, const struct call *c)
     const char *from = quoted(c->args, 0, &from_len), *to = quoted(c->args, 1, &to_len);
     if (!from || !to)
         return 0;
-    struct path target = path_of(s->o, to, to_len);
+    struct path target = path_of(s->base.o, to, to_len);
     struct hash128 source = hash_128(from, from_len);
     const uint64_t *number = keymap_find(s->named, source);
     if (!number || memcmp(&source, &target.at, sizeof(source)) == 0)
@@ -393,7 +391,7 @@ static int unlinked(struct strace *s, const struct call *c)
     const char *path = quoted(c->args, 0, &len);
     if (!path)
         return 0;
-    struct file f = {.path = path_of(s->o, path, len), .time_ns = c->time_ns};
+    struct file f = {.path = path_of(s->base.o, path, len), .time_ns = c->time_ns};
     int rc = end_runs(s, &f.path.at, c->time_ns);
     if (rc == 0)
         rc = settle_path(s, f.path.at);
@@ -431,7 +429,7 @@ static int do_call(struct strace *s, const struct call *c)
         const char *text = quoted(c->args, 0, &len);
         struct path path = {0};
         if (text)
-            path = path_of(s->o, text, len);
+            path = path_of(s->base.o, text, len);
         return text ? open_file(s, c->pid, (uint64_t)c->result, &path, c->time_ns) : 0;
     }
     if (c->result == 0 && is_any(c, renames))
@@ -592,7 +590,7 @@ static int next_line(struct strace *s, char **line, struct err *e)
         memmove(s->buf, from, s->have - s->at);
         s->have -= s->at;
         s->at = 0;
-        int64_t n = frame_in_read(s->in, s->buf + s->have, STEP - s->have, e);
+        int64_t n = frame_in_read(s->base.file, s->buf + s->have, STEP - s->have, e);
         if (n < 0)
             return (int)n;
         if (n == 0 && s->have > 0)
@@ -638,17 +636,32 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     const struct operation *op = &s->ready[s->given++];
     batch_clear(b);
     b->time_ns = op->time_ns;
-    b->publisher = names_publisher(&s->o->names, 0, "strace", 6);
+    b->publisher = names_publisher(&s->base.o->names, 0, "strace", 6);
     b->rank = op->path.rank;
     b->by_object = true;
     struct event *v = batch_add(b, op->kind);
     if (!v || batch_add_block(b, op->path.hash) < 0)
         return err_nomem(e, "events");
     v->group = op->path.group;
-    v->medium = (uint8_t)media_find(&s->o->media, "STORAGE", 7);
+    v->medium = (uint8_t)media_find(&s->base.o->media, "STORAGE", 7);
     v->bytes = op->bytes;
     v->rewrites = true;
     return 1;
+}
+
+static int begin(struct batch_reader *base, struct err *e)
+{
+    struct strace *s = (struct strace *)base;
+    base->unrecorded = BATCH_UNRECORDED_MEMORY;
+    base->has_reads = true;
+    s->unused = NONE;
+    for (unsigned i = 0; i < 2; i++)
+        s->waiting[i].oldest = s->waiting[i].newest = NONE;
+    s->buf = malloc(STEP);
+    s->open = keymap_create();
+    s->last = keymap_create();
+    s->named = keymap_create();
+    return s->buf && s->open && s->last && s->named ? 0 : err_nomem(e, "recording");
 }
 
 static void close_strace(struct batch_reader *base)
@@ -662,32 +675,7 @@ static void close_strace(struct batch_reader *base)
     free(s->file);
     free(s->ready);
     free(s->buf);
-    free(s);
 }
 
-int strace_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                struct err *e)
-{
-    static const struct batch_reader_ops ops = {.next = next, .close = close_strace};
-    struct strace *s = calloc(1, sizeof(*s));
-    if (!s)
-        return err_nomem(e, "recording");
-    s->base.ops = &ops;
-    s->base.unrecorded = BATCH_UNRECORDED_MEMORY;
-    s->base.has_reads = true;
-    s->o = o;
-    s->in = file;
-    s->unused = NONE;
-    for (unsigned i = 0; i < 2; i++)
-        s->waiting[i].oldest = s->waiting[i].newest = NONE;
-    s->buf = malloc(STEP);
-    s->open = keymap_create();
-    s->last = keymap_create();
-    s->named = keymap_create();
-    if (!s->buf || !s->open || !s->last || !s->named) {
-        close_strace(&s->base);
-        return err_nomem(e, "recording");
-    }
-    *out = &s->base;
-    return 0;
-}
+const struct batch_reader_ops strace_reader = {
+    .bytes = sizeof(struct strace), .begin = begin, .next = next, .close = close_strace};

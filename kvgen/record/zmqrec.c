@@ -2,7 +2,6 @@
  * 1970), u32 source, u32 number of frames, and for each frame u32 length and its bytes, all big
  * endian. The frames are topic, number and payload, as an engine publishes them. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "kvgen/record/bytes_in.h"
 #include "kvgen/record/kv_message.h"
@@ -18,8 +17,6 @@ enum {
 
 struct zmqrec {
     struct batch_reader base; /* first */
-    struct bytes_in *in;
-    const struct record_opts *o;
     bool begun;
 };
 
@@ -33,17 +30,17 @@ static int read_frame(struct zmqrec *z, uint32_t frame, uint32_t source, struct 
                       struct err *e)
 {
     const unsigned char *p;
-    int rc = bytes_in_need(z->in, 4, &p, e);
+    int rc = bytes_in_need(z->base.bytes, 4, &p, e);
     if (rc < 0)
         return rc;
     uint32_t len = (uint32_t)bytes_in_number(p, 4);
     if (len > (frame < 2 ? MAX_TOPIC : MAX_PAYLOAD) || (frame == 1 && len != 8))
         return bad_frames(e);
-    rc = bytes_in_need(z->in, len, &p, e);
+    rc = bytes_in_need(z->base.bytes, len, &p, e);
     if (rc < 0)
         return rc;
     if (frame == 0) {
-        b->publisher = names_publisher(&z->o->names, source, p, len);
+        b->publisher = names_publisher(&z->base.o->names, source, p, len);
         return 0;
     }
     if (frame == 1) {
@@ -51,17 +48,17 @@ static int read_frame(struct zmqrec *z, uint32_t frame, uint32_t source, struct 
         b->numbered = true;
         return 0;
     }
-    return kv_message_decode(z->o, p, len, b, &z->base.unknown, e);
+    return kv_message_decode(z->base.o, p, len, b, &z->base.unknown, e);
 }
 
 static int next(struct batch_reader *base, struct batch *b, struct err *e)
 {
     struct zmqrec *z = (struct zmqrec *)base;
     const unsigned char *p;
-    int rc = z->begun ? 1 : bytes_in_need(z->in, MAGIC, &p, e);
+    int rc = z->begun ? 1 : bytes_in_need(z->base.bytes, MAGIC, &p, e);
     z->begun = true;
     if (rc > 0)
-        rc = bytes_in_take(z->in, HEAD, &p, e);
+        rc = bytes_in_take(z->base.bytes, HEAD, &p, e);
     if (rc <= 0)
         return rc;
     uint32_t source = (uint32_t)bytes_in_number(p + 8, 4);
@@ -74,29 +71,12 @@ static int next(struct batch_reader *base, struct batch *b, struct err *e)
     return 1;
 }
 
-static void close_zmqrec(struct batch_reader *base)
+static int begin(struct batch_reader *r, struct err *e)
 {
-    struct zmqrec *z = (struct zmqrec *)base;
-    bytes_in_free(z->in);
-    free(z);
-}
-
-static const struct batch_reader_ops ops = {.next = next, .close = close_zmqrec};
-
-int zmqrec_open(struct batch_reader **out, struct frame_in *file, const struct record_opts *o,
-                struct err *e)
-{
-    struct zmqrec *z = calloc(1, sizeof(*z));
-    if (!z)
-        return err_nomem(e, "recording");
-    z->base.ops = &ops;
-    z->base.key = o->pairing ? names_fingerprint(&o->names) : 0;
-    z->o = o;
-    z->in = bytes_in_create(file);
-    if (!z->in) {
-        free(z);
-        return err_nomem(e, "recording");
-    }
-    *out = &z->base;
+    (void)e;
+    r->key = r->o->pairing ? names_fingerprint(&r->o->names) : 0;
     return 0;
 }
+
+const struct batch_reader_ops zmqrec_reader = {
+    .bytes = sizeof(struct zmqrec), .input = BATCH_BYTES, .begin = begin, .next = next};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kvgen/meaning/block_size.h"
+#include "kvgen/meaning/pick.h"
 #include "kvgen/meaning/stamps.h"
 #include "kvgen/source/id_lists.h"
 #include "lib/base/hash.h"
@@ -16,7 +17,6 @@
 #include "lib/text/text.h"
 
 enum {
-    MAX_LINE = 64 << 20,
     CHAT_BYTES = 96, /* that the session of a chat takes */
     LOOK = 1 << 20,  /* bytes of a pipe that may tell its block size */
     USERS = 1000     /* among whom requests go round */
@@ -70,8 +70,7 @@ static const struct layout layouts[INPUTS_KINDS] = {
 };
 
 struct blocks {
-    struct file_source files; /* first */
-    struct jsonin_stream *stream;
+    struct file_source files;    /* first */
     const struct jsonin_v *line; /* that was read last */
     const struct layout *layout;
     struct stamps stamps;
@@ -94,7 +93,7 @@ struct blocks {
 
 static int bad_field(const struct blocks *s, struct err *e, const char *name, const char *what)
 {
-    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s %s", name, what);
+    return file_source_bad(&s->files, 0, e, "%s %s", name, what);
 }
 
 /* ---- fields of the line ---- */
@@ -124,20 +123,20 @@ static int read_time(struct blocks *s, struct err *e)
     const char *name = name_in_line(s, "timestamp");
     int64_t ns;
     if (stamps_value(&s->stamps, jsonin_get(s->line, name), &ns) < 0)
-        return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
-                               "%s is not a number of %s", name, stamps_wanted(&s->stamps));
+        return file_source_bad(&s->files, 0, e, "%s is not a number of %s", name,
+                               stamps_wanted(&s->stamps));
     int rc = file_source_arrival(&s->files, ns, &s->files.next.arrival_ns);
     if (rc < 0)
         return bad_field(s, e, name, rc == -EINVAL ? FILE_SOURCE_GOES_BACK : FILE_SOURCE_TOO_LATE);
     return 0;
 }
 
-static int read_tokens(const struct blocks *s, const char *field, int64_t *tokens, struct err *e)
+static int read_tokens(const struct blocks *s, enum pick_as as, const char *field, int64_t *tokens,
+                       struct err *e)
 {
     const char *name = name_in_line(s, field);
-    if (line_i64(s, name, tokens) == 0 && *tokens >= 0 && *tokens <= REQUEST_MAX_TOKENS)
-        return 0;
-    return bad_field(s, e, name, "is not a number of tokens from 0 to 2^31");
+    const char *what = pick_value(as, jsonin_get(s->line, name), tokens);
+    return what ? bad_field(s, e, name, what) : 0;
 }
 
 /* The blocks of a row without ids: nobody else has them. */
@@ -212,17 +211,14 @@ static int check_count(struct blocks *s, struct err *e)
 {
     const struct request *r = &s->files.next;
     const struct layout *l = s->layout;
-    struct block_reading all = {.tokens = r->block_tokens};
-    struct block_reading full = {.tokens = r->block_tokens, .full = true};
-    bool fits = l->block_tokens ? block_size_fits(all, r->context_tokens, r->block_count) ||
-                                      block_size_fits(full, r->context_tokens, r->block_count)
+    bool fits = l->block_tokens ? block_size_fit(r->block_tokens, r->context_tokens,
+                                                 r->block_count) != BLOCK_FIT_NONE
                                 : block_size_fits(s->ids, r->context_tokens, r->block_count);
     struct err why;
     if (fits || s->no_ids)
         return 0;
-    file_source_bad(&s->files, jsonin_stream_line(s->stream), &why,
-                    "%u %s for %lld tokens do not fit blocks of %u tokens%s%s", r->block_count,
-                    l->ids, (long long)r->context_tokens, r->block_tokens,
+    file_source_bad(&s->files, 0, &why, "%u %s for %lld tokens do not fit blocks of %u tokens%s%s",
+                    r->block_count, l->ids, (long long)r->context_tokens, r->block_tokens,
                     l->block_tokens ? ""
                     : s->ids.full   ? ", full ones only"
                                     : ", partial ones with an id, too",
@@ -246,14 +242,13 @@ static int read_request(struct blocks *s, struct err *e)
                           .user = (uint32_t)(s->read % USERS),
                           .qos = (uint8_t)s->qos,
                           .prompt = -1};
-    if (read_time(s, e) < 0 || read_tokens(s, l->context, &r->context_tokens, e) < 0 ||
-        (l->generated && read_tokens(s, l->generated, &r->generated_tokens, e) < 0))
+    if (read_time(s, e) < 0 || read_tokens(s, PICK_TOKENS, l->context, &r->context_tokens, e) < 0 ||
+        (l->generated && read_tokens(s, PICK_TOKENS, l->generated, &r->generated_tokens, e) < 0))
         return -EINVAL;
 
     int64_t tokens = s->ids.tokens;
-    if (l->block_tokens &&
-        (line_i64(s, l->block_tokens, &tokens) < 0 || tokens < 1 || tokens > BLOCK_SIZE_MAX))
-        return bad_field(s, e, l->block_tokens, "is not a number of tokens from 1 to 2^20");
+    if (l->block_tokens && read_tokens(s, PICK_BLOCK_TOKENS, l->block_tokens, &tokens, e) < 0)
+        return -EINVAL;
     r->block_tokens = (uint32_t)tokens;
     int rc = read_ids(s, e);
     if (rc == 0)
@@ -319,14 +314,14 @@ static int keeps_row(struct blocks *s, struct err *e)
 static bool see_line(struct blocks *s, struct block_size *b, const char *text, size_t len)
 {
     struct jsonin *d;
-    int64_t tokens = -1;
+    int64_t tokens;
     if (jsonin_parse(&d, text, len, "", NULL) < 0)
         return true;
     s->line = jsonin_root(d);
     const struct jsonin_v *ids = jsonin_get(s->line, s->layout->ids);
-    bool row = jsonin_is_array(ids) &&
-               line_i64(s, name_in_line(s, s->layout->context), &tokens) == 0 && tokens >= 0 &&
-               tokens <= REQUEST_MAX_TOKENS;
+    bool row =
+        jsonin_is_array(ids) &&
+        !pick_value(PICK_TOKENS, jsonin_get(s->line, name_in_line(s, s->layout->context)), &tokens);
     bool fits = !row || block_size_see(b, tokens, jsonin_count(ids));
     s->line = NULL;
     jsonin_free(d);
@@ -418,26 +413,11 @@ static int find_block_size(struct blocks *s, struct err *e)
 
 /* ---- reading ahead ---- */
 
-/* The fields of the next line of any file: 1; 0 at the end; negative errno. */
-static int next_line(struct blocks *s, struct err *e)
+static int begin_file(struct file_source *files, struct err *e)
 {
-    int rc = 0;
-    while (!s->stream || (rc = jsonin_stream_next(s->stream, &s->line, e)) == 0) {
-        rc = file_source_next_file(&s->files, e);
-        if (rc <= 0)
-            return rc;
-        jsonin_stream_close(s->stream);
-        s->stream = NULL;
-        stamps_file(&s->stamps);
-        if (!s->layout->block_tokens && (rc = find_block_size(s, e)) < 0)
-            return rc;
-        rc = jsonin_stream_open(&s->stream, s->files.file, MAX_LINE, e);
-        if (rc < 0)
-            return rc;
-        struct jsonin_limit limit = file_source_limit(&s->files);
-        jsonin_stream_limit(s->stream, &limit);
-    }
-    return rc;
+    struct blocks *s = (struct blocks *)files;
+    stamps_file(&s->stamps);
+    return s->layout->block_tokens ? 0 : find_block_size(s, e);
 }
 
 static int read_ahead(struct file_source *files, struct err *e)
@@ -445,15 +425,14 @@ static int read_ahead(struct file_source *files, struct err *e)
     struct blocks *s = (struct blocks *)files;
     int rc;
     do {
-        rc = next_line(s, e);
+        rc = file_source_next_element(files, &s->line, e);
         if (rc <= 0)
             return rc;
         /* The first line tells whether the file is of the expected kind. */
         for (size_t i = 0; !s->begun && s->layout->wanted[i]; i++)
             if (!jsonin_get(s->line, name_in_line(s, s->layout->wanted[i])))
-                return file_source_bad(&s->files, jsonin_stream_line(s->stream), e,
-                                       "not a %s trace: no %s", s->layout->known_as,
-                                       s->layout->wanted[i]);
+                return file_source_bad(&s->files, 0, e, "not a %s trace: no %s",
+                                       s->layout->known_as, s->layout->wanted[i]);
         if (!s->begun)
             s->no_ids = s->layout->ids_may_miss && !jsonin_get(s->line, s->layout->ids);
         s->begun = true;
@@ -522,11 +501,9 @@ static void blocks_reading(const struct source *base, struct source_reading *r)
 static void blocks_close(struct source *base)
 {
     struct blocks *s = (struct blocks *)base;
-    jsonin_stream_close(s->stream);
-    file_source_release(&s->files);
     id_lists_free(&s->lists);
     keymap_free(s->chat);
-    free(s);
+    file_source_release(&s->files);
 }
 
 #define BLOCKS_OPS(kind_name)                                                                      \
@@ -545,13 +522,12 @@ static const struct source_ops blocks_ops[INPUTS_KINDS] = {
 int source_blocks_open(struct source **out, struct inputs *in, const struct source_blocks_opts *o,
                        struct err *e)
 {
-    struct blocks *s = calloc(1, sizeof(*s));
-    if (!s) {
-        inputs_close(in);
-        return err_nomem(e, "source");
-    }
+    struct blocks *s =
+        file_source_create(sizeof(*s), &blocks_ops[o->kind], in, &o->files, file_source_again, e);
+    if (!s)
+        return -ENOMEM;
     s->files.read = read_ahead;
-    file_source_init(&s->files, &blocks_ops[o->kind], in, &o->files, file_source_again);
+    s->files.begin_file = begin_file;
     s->layout = &layouts[o->kind];
     s->stamps = (struct stamps){
         .given = o->files.unit, .usual = s->layout->unit, .whole = s->layout->whole};
@@ -562,10 +538,5 @@ int source_blocks_open(struct source **out, struct inputs *in, const struct sour
     int rc = s->chat ? file_source_peek(&s->files.base, &first_ns, e) : err_nomem(e, "source");
     if (rc == 0)
         rc = file_source_none(&s->files, "request", e);
-    if (rc < 0) {
-        blocks_close(&s->files.base);
-        return rc;
-    }
-    *out = &s->files.base;
-    return 0;
+    return file_source_opened(&s->files, rc, out);
 }

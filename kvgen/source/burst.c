@@ -194,7 +194,6 @@ static void burst_close(struct source *base)
     struct burst *s = (struct burst *)base;
     csv_rows_free(s->rows);
     file_source_release(&s->files);
-    free(s);
 }
 
 #define BURST_OPS(kind_name)                                                                       \
@@ -211,13 +210,11 @@ int source_burst_open(struct source **out, struct inputs *in, const struct sourc
                       struct err *e)
 {
     bool azure = o->kind == INPUTS_AZURE;
-    struct burst *s = calloc(1, sizeof(*s));
-    if (!s) {
-        inputs_close(in);
-        return err_nomem(e, "source");
-    }
+    struct burst *s = file_source_create(sizeof(*s), azure ? &azure_ops : &burst_ops, in, &o->files,
+                                         file_source_again, e);
+    if (!s)
+        return -ENOMEM;
     s->files.read = read_ahead;
-    file_source_init(&s->files, azure ? &azure_ops : &burst_ops, in, &o->files, file_source_again);
     s->workload = o->workload;
     s->qos = o->qos;
     s->session = (struct csv_column){.name = "Session ID"};
@@ -227,25 +224,14 @@ int source_burst_open(struct source **out, struct inputs *in, const struct sourc
         s->layout.column[TIME].wants = stamps_wanted(&s->stamps);
     rng_seed(&s->rng, o->seed, DRAW_STREAM);
 
-    int rc;
     int64_t first_ns;
     s->rows = csv_rows_create();
-    if (!s->rows) {
-        rc = err_nomem(e, "source");
-        goto out;
-    }
-    rc = file_source_peek(&s->files.base, &first_ns, e);
-    if (rc > 0) {
-        *out = &s->files.base;
-        return 0;
-    }
+    int rc = s->rows ? file_source_peek(&s->files.base, &first_ns, e) : err_nomem(e, "source");
     if (rc == 0 && s->files.skips.rows > 0 && s->files.left_out == 0) {
         *e = s->files.skips.first;
         rc = e->code;
     } else if (rc == 0) {
         rc = file_source_none(&s->files, "request", e);
     }
-out:
-    burst_close(&s->files.base);
-    return rc;
+    return file_source_opened(&s->files, rc, out);
 }

@@ -1,6 +1,7 @@
-/* Reads files as whole documents, one in memory at a time. A file that begins with a header of
- * POSIX ustar (IEEE 1003.1; pax and GNU tar write such headers too) is an archive; magic and
- * checksum tell. Any other file is a document. The agentic source gives documents their meaning. */
+/* Reads files as whole documents of JSON, one in memory at a time. A file that begins with a header
+ * of POSIX ustar (IEEE 1003.1; pax and GNU tar write such headers too) is an archive; magic and
+ * checksum tell. Any other file is a document. agentic.c and graph.c give documents their meaning.
+ */
 #include "kvgen/source/documents.h"
 
 #include <errno.h>
@@ -262,8 +263,8 @@ static int next_file(struct documents *d, struct err *e)
     return n < 0 ? (int)n : 1;
 }
 
-int documents_next(struct documents *d, const char **text, size_t *len, const char **name,
-                   struct err *e)
+int documents_next(struct documents *d, const struct jsonin_limit *limit, struct jsonin **out,
+                   const char **name, struct err *e)
 {
     for (;;) {
         if (!d->archive) {
@@ -281,8 +282,7 @@ int documents_next(struct documents *d, const char **text, size_t *len, const ch
         d->archive = NULL;
     }
     size_t mark = text_mark(d->text, d->len);
-    *text = d->text + mark;
-    *len = d->len - mark;
     *name = d->name;
-    return 1;
+    int rc = jsonin_parse_within(out, d->text + mark, d->len - mark, limit, d->name, e);
+    return rc < 0 ? rc : 1;
 }

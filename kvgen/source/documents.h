@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "kvgen/source/inputs.h"
+#include "lib/json/jsonin.h"
 
 #define DOCUMENT_MAX ((size_t)256 << 20) /* bytes of one document */
 
@@ -14,11 +15,12 @@ struct documents;
 struct documents *documents_create(struct inputs *in);
 void documents_free(struct documents *d); /* NULL is fine */
 /*
- * 1, the next document and its name ("FILE", or "FILE(MEMBER)"), lent until the next call; 0 after
- * the last; negative errno with *e (a damaged archive, a document over DOCUMENT_MAX). Documents of
+ * 1, the next document, which jsonin_free releases, and its name ("FILE", or "FILE(MEMBER)"), lent
+ * until the next call; 0 after the last; negative errno with *e (a damaged archive, a document over
+ * DOCUMENT_MAX, no JSON within the limit). Documents of
  * an archive are the regular files whose names end in .json. Memory: the largest document.
  */
-int documents_next(struct documents *d, const char **text, size_t *len, const char **name,
-                   struct err *e);
+int documents_next(struct documents *d, const struct jsonin_limit *limit, struct jsonin **out,
+                   const char **name, struct err *e);
 
 #endif

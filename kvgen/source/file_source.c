@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/hash.h"
@@ -13,20 +14,42 @@
 #include "lib/json/jsonin.h"
 #include "lib/opt/opt.h"
 
-void file_source_init(struct file_source *s, const struct source_ops *ops, struct inputs *in,
-                      const struct file_source_opts *o, inputs_again again)
+enum {
+    MAX_ELEMENT = 64 << 20
+};
+
+void *file_source_create(size_t bytes, const struct source_ops *ops, struct inputs *in,
+                         const struct file_source_opts *o, inputs_again again, struct err *e)
 {
+    struct file_source *s = calloc(1, bytes);
+    if (!s) {
+        inputs_close(in);
+        err_nomem(e, "source");
+        return NULL;
+    }
     s->base.ops = ops;
     s->o = *o;
     if (s->o.memory_bytes == 0)
         s->o.memory_bytes = FILE_SOURCE_MEMORY;
     s->in = in;
     inputs_repeat(in, again, s);
+    return s;
+}
+
+int file_source_opened(struct file_source *s, int rc, struct source **out)
+{
+    if (rc < 0)
+        s->base.ops->close(&s->base);
+    else
+        *out = &s->base;
+    return rc < 0 ? rc : 0;
 }
 
 void file_source_release(struct file_source *s)
 {
+    jsonin_stream_close(s->stream);
     inputs_close(s->in);
+    free(s);
 }
 
 struct jsonin_limit file_source_limit(const struct file_source *s)
@@ -53,6 +76,33 @@ int file_source_next_file(struct file_source *s, struct err *e)
     return rc;
 }
 
+int file_source_elements(struct file_source *s, struct err *e)
+{
+    struct jsonin_limit limit = file_source_limit(s);
+    jsonin_stream_close(s->stream);
+    s->stream = NULL;
+    int rc = jsonin_stream_open(&s->stream, s->file, MAX_ELEMENT, e);
+    if (rc == 0)
+        jsonin_stream_limit(s->stream, &limit);
+    return rc;
+}
+
+int file_source_next_element(struct file_source *s, const struct jsonin_v **v, struct err *e)
+{
+    int rc = 0;
+    while (!s->stream || (rc = jsonin_stream_next(s->stream, v, e)) == 0) {
+        rc = file_source_next_file(s, e);
+        if (rc <= 0)
+            return rc;
+        rc = s->begin_file ? s->begin_file(s, e) : 0;
+        if (rc == 0)
+            rc = file_source_elements(s, e);
+        if (rc < 0)
+            return rc;
+    }
+    return rc;
+}
+
 int file_source_again(void *source, const char *path, struct err *e)
 {
     struct file_source *s = source;
@@ -65,6 +115,15 @@ int file_source_again(void *source, const char *path, struct err *e)
     s->cycle_ns = s->arrival_ns;
     s->running = false;
     return 1;
+}
+
+/* A time without a request as --config max_gap leaves it, counted if it is cut. */
+static int64_t cut_gap(struct file_source *s, int64_t ns)
+{
+    if (s->o.max_gap_ns == 0 || ns <= s->o.max_gap_ns)
+        return ns;
+    s->gaps_cut++;
+    return s->o.max_gap_ns;
 }
 
 int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival_ns)
@@ -80,7 +139,7 @@ int file_source_arrival(struct file_source *s, int64_t time_ns, int64_t *arrival
     } else if (s->o.max_gap_ns > 0) {
         uint64_t since_last = (uint64_t)time_ns - (uint64_t)s->last_ns; /* up to 2^63 */
         int64_t gap_ns = since_last > INT64_MAX ? INT64_MAX : (int64_t)since_last;
-        s->first_ns += gap_ns - file_source_gap(s, gap_ns);
+        s->first_ns += gap_ns - cut_gap(s, gap_ns);
     }
     uint64_t since_ns = (uint64_t)time_ns - (uint64_t)s->first_ns; /* up to 2^63 */
     double ns = (double)since_ns;
@@ -131,14 +190,6 @@ int file_source_refuse_gap(struct file_source *s, const char *why, struct err *e
                        : err_set(e, -EINVAL, ERR_INPUT, "--config max_gap", "%s", why);
 }
 
-int64_t file_source_gap(struct file_source *s, int64_t ns)
-{
-    if (s->o.max_gap_ns == 0 || ns <= s->o.max_gap_ns)
-        return ns;
-    s->gaps_cut++;
-    return s->o.max_gap_ns;
-}
-
 void file_source_cut(struct file_source *s, struct request *r)
 {
     int64_t most = s->o.max_context;
@@ -167,7 +218,8 @@ int file_source_bad(const struct file_source *s, uint64_t line, struct err *e, c
 {
     char where[320], what[320];
     va_list args;
-    snprintf(where, sizeof(where), "%s:%llu", frame_in_name(s->file), (unsigned long long)line);
+    snprintf(where, sizeof(where), "%s:%llu", frame_in_name(s->file),
+             (unsigned long long)(line > 0 ? line : jsonin_stream_line(s->stream)));
     va_start(args, fmt);
     vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);

@@ -23,6 +23,8 @@
 #define FILE_SOURCE_TOO_LATE  "lies after the end of virtual time (146 years)"
 #define FILE_SOURCE_TORN      "--config sample would tear apart the rows that share blocks"
 
+struct jsonin_stream;
+struct jsonin_v;
 struct opt_parser;
 
 struct file_source_opts {
@@ -47,8 +49,11 @@ struct file_source_opts {
 struct file_source {
     struct source base;
     struct file_source_opts o;
-    struct inputs *in;     /* owned */
-    struct frame_in *file; /* being read, lent by in; NULL before the first */
+    struct inputs *in;            /* owned */
+    struct frame_in *file;        /* being read, lent by in; NULL before the first */
+    struct jsonin_stream *stream; /* of its elements, if file_source_elements opened one */
+    /* Looks at a file before its elements are read: 0 or negative errno with *e. NULL: no need. */
+    int (*begin_file)(struct file_source *s, struct err *e);
     /* Makes the next request in next: 1; 0 at the end; negative errno with *e. */
     int (*read)(struct file_source *s, struct err *e);
     struct request next;
@@ -83,16 +88,25 @@ struct jsonin_limit file_source_limit(const struct file_source *s);
  * what says of what. */
 int file_source_hold(struct file_source *s, uint64_t bytes, const char *what, struct err *e);
 
-/* Sets up *s, which is zero but for s->read. Takes in. again decides whether the files are read
- * once more (see inputs_repeat); file_source_again, unless the source has a rule of its own. */
-void file_source_init(struct file_source *s, const struct source_ops *ops, struct inputs *in,
-                      const struct file_source_opts *o, inputs_again again);
-/* Closes the input. */
+/* A source of so many bytes, which begins with a struct file_source and is zero but for that; NULL
+ * with *e: no memory. Takes in. again decides whether the files are read once more (see
+ * inputs_repeat); file_source_again, unless the source has a rule of its own. */
+void *file_source_create(size_t bytes, const struct source_ops *ops, struct inputs *in,
+                         const struct file_source_opts *o, inputs_again again, struct err *e);
+/* The last step of opening: *out is the source, or it is closed if rc is negative. Returns rc or 0.
+ */
+int file_source_opened(struct file_source *s, int rc, struct source **out);
+/* Closes the input and releases the source itself. */
 void file_source_release(struct file_source *s);
 
 /* Opens the next file, which may be the first of another cycle: 1 and s->file; 0 at the end;
  * negative errno with *e. */
 int file_source_next_file(struct file_source *s, struct err *e);
+/* Opens the present file as a stream of JSON elements, and closes the one before. */
+int file_source_elements(struct file_source *s, struct err *e);
+/* The next element of any file: 1 and *v, lent until the next call; 0 at the end; negative errno.
+ */
+int file_source_next_element(struct file_source *s, const struct jsonin_v **v, struct err *e);
 /* An inputs_again for a struct file_source whose requests have arrivals by file_source_arrival: 1
  * while cycles are left; 0 at the end, or if the cycle had no request; -EINVAL when cycles without
  * end would take no time. */
@@ -112,15 +126,14 @@ bool file_source_samples(const struct file_source *s);
 bool file_source_keeps(struct file_source *s, const void *name, size_t len);
 /* -EINVAL: the files hold none of what, or --config sample keeps none. */
 int file_source_none(const struct file_source *s, const char *what, struct err *e);
-/* A time without a request as --config max_gap leaves it, counted if it is cut. */
-int64_t file_source_gap(struct file_source *s, int64_t ns);
 /* Cuts the context of r to --config max_context, and its blocks to those that lie within it whole.
  */
 void file_source_cut(struct file_source *s, struct request *r);
 /* Adds what was left out and cut; what names the elements that --config sample asked for. */
 void file_source_note_cuts(const struct file_source *s, const char *what, struct notes *to);
 
-/* -EINVAL with the given text at "FILE:LINE" of the present file. */
+/* -EINVAL with the given text at "FILE:LINE" of the present file; line 0: of the present element.
+ */
 int file_source_bad(const struct file_source *s, uint64_t line, struct err *e, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Counts a row that is skipped, and keeps *why of the first one. */

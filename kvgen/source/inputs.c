@@ -251,6 +251,36 @@ static bool is_strace(const char *p, size_t len)
            seconds > 99999999 && ((sign >= 'a' && sign <= 'z') || strchr("+-<_", sign));
 }
 
+/* A JSON object by names and texts in it. The first row that fits counts. */
+static enum inputs_kind kind_of_object(const char *text, size_t len)
+{
+    static const struct {
+        enum inputs_kind kind;
+        const char *all[2];
+    } marks[] = {{INPUTS_SATF, {"\"satf\"", "\"format_version\""}},
+                 {INPUTS_AGENTIC_ROWS, {"\"dynamo.agentic_mooncake\""}},
+                 {INPUTS_DYNAMO, {"\"dynamo.request.trace.v"}},
+                 {INPUTS_AGENTIC, {"\"block_size\"", "\"requests\""}},
+                 {INPUTS_SHAREGPT, {"\"input_toks\""}},
+                 {INPUTS_SHAREGPT, {"\"conversations\""}},
+                 {INPUTS_SHAREGPT, {"\"messages\"", "\"role\""}},
+                 {INPUTS_LMCACHE, {"\"chunk_hashes\""}}};
+    if (len >= 20 && memcmp(text, "{\"kvtrace\":\"capture\"", 20) == 0)
+        return INPUTS_KV_EVENTS;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+        if (has(text, len, marks[i].all[0]) &&
+            (!marks[i].all[1] || has(text, len, marks[i].all[1])))
+            return marks[i].kind;
+    bool lengths = (has(text, len, "\"timestamp\"") || has(text, len, "\"created_time\"")) &&
+                   (has(text, len, "\"input_length\"") || has(text, len, "\"input_tokens\""));
+    if (!has(text, len, "\"hash_ids\"") && !lengths)
+        return INPUTS_UNKNOWN;
+    if (has(text, len, "\"wait_for\"") || has(text, len, "\"tool_wait_ms\"") ||
+        (has(text, len, "\"delay") && has(text, len, "\"session_id\"")))
+        return INPUTS_AGENTIC_ROWS;
+    return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
+}
+
 static enum inputs_kind kind_of(const char *text, size_t len)
 {
     if (len > 262 && memcmp(text + 257, "ustar", 5) == 0)
@@ -272,31 +302,8 @@ static enum inputs_kind kind_of(const char *text, size_t len)
         return is_strace(text, len) ? INPUTS_STRACE : INPUTS_UNKNOWN;
     if (len > 0 && *text == '[')
         return has(text, len, "\"dynamo.request.trace.v") ? INPUTS_DYNAMO : INPUTS_SHAREGPT;
-    if (len > 0 && *text == '{') {
-        if (len >= 20 && memcmp(text, "{\"kvtrace\":\"capture\"", 20) == 0)
-            return INPUTS_KV_EVENTS;
-        if (has(text, len, "\"satf\"") && has(text, len, "\"format_version\""))
-            return INPUTS_SATF;
-        if (has(text, len, "\"dynamo.agentic_mooncake\""))
-            return INPUTS_AGENTIC_ROWS;
-        if (has(text, len, "\"dynamo.request.trace.v"))
-            return INPUTS_DYNAMO;
-        if (has(text, len, "\"block_size\"") && has(text, len, "\"requests\""))
-            return INPUTS_AGENTIC;
-        if (has(text, len, "\"input_toks\"") || has(text, len, "\"conversations\"") ||
-            (has(text, len, "\"messages\"") && has(text, len, "\"role\"")))
-            return INPUTS_SHAREGPT;
-        if (has(text, len, "\"chunk_hashes\""))
-            return INPUTS_LMCACHE;
-        bool lengths = (has(text, len, "\"timestamp\"") || has(text, len, "\"created_time\"")) &&
-                       (has(text, len, "\"input_length\"") || has(text, len, "\"input_tokens\""));
-        if (!has(text, len, "\"hash_ids\"") && !lengths)
-            return INPUTS_UNKNOWN;
-        if (has(text, len, "\"wait_for\"") || has(text, len, "\"tool_wait_ms\"") ||
-            (has(text, len, "\"delay") && has(text, len, "\"session_id\"")))
-            return INPUTS_AGENTIC_ROWS;
-        return has(text, len, "\"chat_id\"") ? INPUTS_BAILIAN : INPUTS_MOONCAKE;
-    }
+    if (len > 0 && *text == '{')
+        return kind_of_object(text, len);
 
     /* Other files are told by their first line. */
     const char *end = memchr(text, '\n', len);

@@ -5,9 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kvgen/meaning/block_size.h"
 #include "kvgen/source/ident.h"
-
-#define REQUEST_MAX_TOKENS ((int64_t)1 << 31)
 
 /* A plain value, but for blocks, which the source lends until source_ops.release. Tokens are from 0
  * to REQUEST_MAX_TOKENS. A request names one object, or blocks, or a document. */

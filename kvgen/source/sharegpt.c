@@ -16,7 +16,6 @@
 #include "lib/json/jsonin.h"
 
 enum {
-    MAX_ELEMENT = 64 << 20,
     TURNS_ROOM = 8, /* of a conversation's first memory */
     TURNS_KEPT = 256
 };
@@ -55,7 +54,6 @@ struct talk {
 struct sharegpt {
     struct file_source files; /* first */
     struct source_sharegpt_opts o;
-    struct jsonin_stream *stream;
     struct rng rng;
     struct talk *talk; /* those not held keep their memory */
     uint32_t talks, talks_cap;
@@ -75,7 +73,7 @@ struct sharegpt {
 
 static int bad_element(const struct sharegpt *s, struct err *e, const char *what)
 {
-    return file_source_bad(&s->files, jsonin_stream_line(s->stream), e, "%s", what);
+    return file_source_bad(&s->files, 0, e, "%s", what);
 }
 
 /* Only the first of many skipped elements is worth words. */
@@ -270,26 +268,6 @@ static bool enough(const struct sharegpt *s)
     return s->o.max_conversations > 0 && s->cycle_talks == s->o.max_conversations;
 }
 
-static int next_element(struct sharegpt *s, const struct jsonin_v **v, struct err *e)
-{
-    int rc = 0;
-    while (!s->stream || enough(s) || (rc = jsonin_stream_next(s->stream, v, e)) == 0) {
-        if (enough(s))
-            inputs_skip_rest(s->files.in);
-        rc = file_source_next_file(&s->files, e);
-        if (rc <= 0)
-            return rc;
-        jsonin_stream_close(s->stream);
-        s->stream = NULL;
-        rc = jsonin_stream_open(&s->stream, s->files.file, MAX_ELEMENT, e);
-        if (rc < 0)
-            return rc;
-        struct jsonin_limit limit = file_source_limit(&s->files);
-        jsonin_stream_limit(s->stream, &limit);
-    }
-    return rc;
-}
-
 /* A place for one more talk: 0 or -ENOMEM. */
 static int take_talk(struct sharegpt *s, uint32_t *place)
 {
@@ -347,7 +325,12 @@ static int fill(struct sharegpt *s, struct err *e)
     while (!s->files.ended && !holds_enough(s)) {
         const struct jsonin_v *v;
         uint32_t place;
-        int rc = next_element(s, &v, e);
+        if (enough(s)) {
+            inputs_skip_rest(s->files.in);
+            jsonin_stream_close(s->files.stream);
+            s->files.stream = NULL;
+        }
+        int rc = file_source_next_element(&s->files, &v, e);
         s->files.ended = rc == 0;
         if (rc <= 0)
             return rc;
@@ -499,14 +482,12 @@ static void sharegpt_reading(const struct source *base, struct source_reading *r
 static void sharegpt_close(struct source *base)
 {
     struct sharegpt *s = (struct sharegpt *)base;
-    jsonin_stream_close(s->stream);
-    file_source_release(&s->files);
     for (uint32_t i = 0; i < s->talks_cap; i++)
         free(s->talk[i].turn);
     free(s->talk);
     free(s->spare);
     free(s->ready);
-    free(s);
+    file_source_release(&s->files);
 }
 
 static const struct source_ops sharegpt_ops = {
@@ -525,28 +506,26 @@ static const struct source_ops sharegpt_ops = {
 int source_sharegpt_open(struct source **out, struct inputs *in,
                          const struct source_sharegpt_opts *o, struct err *e)
 {
-    struct sharegpt *s = calloc(1, sizeof(*s));
-    if (!s) {
-        inputs_close(in);
-        return err_nomem(e, "source");
-    }
-    file_source_init(&s->files, &sharegpt_ops, in, &o->files, read_again);
+    struct sharegpt *s =
+        file_source_create(sizeof(*s), &sharegpt_ops, in, &o->files, read_again, e);
+    if (!s)
+        return -ENOMEM;
     s->o = *o;
     s->asking = NONE;
     rng_seed(&s->rng, o->seed, DRAW_STREAM);
 
     /* The first conversations tell whether the options have a meaning for them. */
     int rc = fill(s, e);
-    if (rc < 0)
-        goto out;
-    if (s->readies == 0 && s->files.skips.rows == 0) {
+    if (rc < 0) {
+        /* it is told */
+    } else if (s->readies == 0 && s->files.skips.rows == 0) {
         rc = file_source_none(&s->files, "conversation", e);
     } else if (s->readies == 0) {
         *e = s->files.skips.first;
         rc = e->code;
     } else if (!s->timed &&
                (rc = file_source_refuse_gap(&s->files, "this dataset has no times", e)) < 0) {
-        goto out; /* it is told */
+        /* likewise */
     } else if (!s->timed && o->speedup_given) {
         rc = err_set(e, -EINVAL, ERR_INPUT, "--speed", "this dataset has no times%s",
                      o->request_rate > 0 ? " but those of --request-rate" : "");
@@ -554,10 +533,5 @@ int source_sharegpt_open(struct source **out, struct inputs *in,
         rc = err_set(e, -EINVAL, ERR_INPUT, "--replay-cycles",
                      "0 would never end: --request-rate 0 leaves no time between requests");
     }
-out:
-    if (rc < 0)
-        sharegpt_close(&s->files.base);
-    else
-        *out = &s->files.base;
-    return rc;
+    return file_source_opened(&s->files, rc, out);
 }

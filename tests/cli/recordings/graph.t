@@ -64,6 +64,16 @@ is "ids of 64 bits are kept apart" "$(rows "$TMP/out.csv" | cut -d, -f5 | grep b
 exits "faster" 0 generate --input "$TMP/life.jsonl" --speed 2 -o "$TMP/out.csv"
 is "faster: times" "$(requests "$TMP/out.csv")" "0.050000 0.200000 0.225250 1.000000 "
 
+# While a is served, the source was asked for what comes next, which was d; c is ready before that.
+{
+    echo "$head"
+    row a 1 '' | sed 's/"output_length":0/"output_length":10/'
+    row c 2 ",\"dependencies\":[$(need a completion 100)]"
+    row d 3 ',"not_before_ms":10000'
+} >"$TMP/ahead.jsonl"
+exits "a later step was asked for" 0 generate --generation-mode fast --input "$TMP/ahead.jsonl" -o "$TMP/out.csv"
+is "a later step was asked for: an earlier one still comes first" "$(requests "$TMP/out.csv")" "0.000000 0.120000 10.000000 "
+
 # Version 1 has no header: b waits for a and c, then for its delay and its tools; c follows a in its session by its delay.
 row_1() { printf '{"request_id":"%s","session_id":"planted-%s","input_length":30,"output_length":0,"hash_ids":[1,%s]%s}\n' "$@"; }
 {
