@@ -69,29 +69,31 @@ stderr_like 'is refused' '^kvstat: .*: is a trace, unlike the files before'
 
 # ---- planted differences ----
 
-# draw FILE SEED FACTOR RUN [N]: N reads (400) and N writes with 3 % noise each around FACTOR x 10 ms (writes: 5 ms), and
+# draws, of lines FILE SEED FACTOR RUN [N]: N reads (400) and N writes with 3 % noise each around FACTOR x 10 ms (writes: 5 ms), and
 # noise of the run itself, RUN %. Park and Miller's generator, exact in doubles; Box and Muller's normals.
-draw() {
-    head -n 1 "$dozen" >"$TMP/$1"
-    awk -v seed="$2" -v factor="$3" -v own="$4" -v n="${5:-400}" '
+draws() {
+    awk -v folder="$TMP" -v head="$(head -n 1 "$dozen")" '
         function uniform() { state = state * 16807 % 2147483647; return state / 2147483647 }
         function normal() { return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()) }
         function row(op, key, phase, us) {
-            printf "%d.0,%s,4096,Tier-2,%s%d,%s,%d,u,batch,user,1,%d.0,,", i, op, key, i, phase, i, i
-            printf "%d.0,%d.0,%d.0,%.3f,%.3f,ok\n", i, i, i, us, us * 0.9
+            printf "%d.0,%s,4096,Tier-2,%s%d,%s,%d,u,batch,user,1,%d.0,,", i, op, key, i, phase, i, i >file
+            printf "%d.0,%d.0,%d.0,%.3f,%.3f,ok\n", i, i, i, us, us * 0.9 >file
         }
-        BEGIN {
-            state = seed * 7919 + 1
+        {
+            file = folder "/" $1
+            print head >file
+            state = $2 * 7919 + 1
             for (i = 0; i < 10; i++) uniform()
-            factor *= 1 + own / 100 * normal()
+            factor = $3 * (1 + $4 / 100 * normal())
+            n = $5 ? $5 : 400
             for (i = 0; i < n; i++) {
                 row("Read", "k", "Decode", 10000 * factor * (1 + 0.03 * normal()))
                 row("Write", "w", "Prefill", 5000 * factor * (1 + 0.03 * normal()))
             }
-        }' >>"$TMP/$1"
+            close(file)
+        }'
 }
-draw base 1 1 0
-draw slower 2 1.1 0
+printf '%s\n' 'base 1 1 0' 'slower 2 1.1 0' | draws
 exits '10 % in 3 %' 0 "$kvstat" --full --compare "$TMP/base" "$TMP/slower"
 about_ten='(9\.[0-9]|1[01]\.[0-9]) %'
 for label in 'service, mean' 'service, p50' 'service, p95'; do
@@ -128,10 +130,9 @@ is 'not known is null' "$(changed .changed)" null
 head -n 2 "$TMP/base" >"$TMP/one_row"
 
 alarms=0
+seq 0 99 | awk '{ print "one" $1, 1000 + 2 * $1, 1, 0; print "other" $1, 1001 + 2 * $1, 1, 0 }' | draws
 for i in $(seq 0 99); do
-    draw one $((1000 + 2 * i)) 1 0
-    draw other $((1001 + 2 * i)) 1 0
-    "$kvstat" --full --compare "$TMP/one" "$TMP/other" --config threads=1 >"$TMP/compared" || alarms=1000
+    "$kvstat" --full --compare "$TMP/one$i" "$TMP/other$i" --config threads=1 >"$TMP/compared" || alarms=1000
     ! grep -q 'CHANGED' "$TMP/compared" || alarms=$((alarms + 1))
 done
 diag "$alarms of 100 pairs of one distribution with a change"
@@ -140,19 +141,14 @@ ok 'no change in at least 95 of 100 pairs' test "$alarms" -le 5
 # A shift of 10 % in 20,000 rows of one run a side.
 found=0 pairs=$(scaled 20)
 for i in $(seq "$pairs"); do
-    draw one $((2000 + 2 * i)) 1 0 10000
-    draw other $((2001 + 2 * i)) 1.1 0 10000
+    printf '%s\n' "one $((2000 + 2 * i)) 1 0 10000" "other $((2001 + 2 * i)) 1.1 0 10000" | draws
     "$kvstat" --full --compare "$TMP/one" "$TMP/other" --config threads=1 >"$TMP/stdout"
     case $(figure 'Tier-2 Read Decode' 'service, mean') in *CHANGED) found=$((found + 1)) ;; esac
 done
 diag "$found of $pairs shifts of 10 % found"
 ok 'a shift of 10 % is found in 19 of 20 pairs' test $((20 * found)) -ge $((19 * pairs))
 
-for i in 1 2 3 4 5; do
-    draw "base$i" $((20 + i)) 1 3
-    draw "new$i" $((30 + i)) 1.1 3
-    draw "same$i" $((40 + i)) 1 3
-done
+seq 5 | awk '{ print "base" $1, 20 + $1, 1, 3; print "new" $1, 30 + $1, 1.1, 3; print "same" $1, 40 + $1, 1, 3 }' | draws
 five() { # NAME: five trials of that name against those of the base
     set -- "$TMP/${1}1" "$TMP/${1}2" "$TMP/${1}3" "$TMP/${1}4" "$TMP/${1}5"
     for i in 1 2 3 4 5; do set -- "$@" --compare "$TMP/base$i"; done
@@ -245,8 +241,7 @@ like 'the same settings' "$(settings s1 s2)" '^null n'
 like 'another depth' "$(settings s1 s3)" '^inflight 8, 64 settings differ: inflight 8, 64: n'
 like 'options that one side lacks' "$(settings s1 s4)" '^buffered yes, default; ioengine default, psync; sync default, object settings differ: '
 # A change that is sure and small is none.
-draw small_base 51 1 0 6000
-draw small_new 52 1.005 0 6000
+printf '%s\n' 'small_base 51 1 0 6000' 'small_new 52 1.005 0 6000' | draws
 exits 'a change of 0.5 % in a noise of less' 0 "$kvstat" --json --compare "$TMP/small_base" "$TMP/small_new"
 like 'is none' "$(json "$TMP/stdout" '.compare | .verdict, .sentence')" '^same no difference between new and base exceeds the noise by 1 % or more[.]'
 exits 'unless it is asked for' 0 "$kvstat" --json --config min_change=0.1% --compare "$TMP/small_base" "$TMP/small_new"

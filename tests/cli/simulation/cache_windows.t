@@ -15,7 +15,7 @@ windowed() { # CACHE MODEL OPTION...
     told "$BIN/kvgen" --cache "$cache" --model "$models/$model.json" --seed 3 --progress none --summary "$TMP/s.json" \
         -o "$TMP/w.csv" "$@"
 }
-groups() { sed -n 's/.*@g\([0-9]*\),.*/\1/p' "$TMP/w.csv" | sort -u | tr '\n' ' '; }
+groups() { grep -o '@g[0-9]*,' "$TMP/w.csv" | tr -d '@g,' | sort -u | tr '\n' ' '; }
 # keys OPERATION TIER: rows of the first group, and of the second.
 keys() { grep -c ",$1,.*,$2,.*@g0," "$TMP/w.csv"; grep -c ",$1,.*,$2,.*@g1," "$TMP/w.csv"; }
 
