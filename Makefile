@@ -61,13 +61,13 @@ kvgen/curve  := curve sized_cache request_prefixes optimal engine_curve
 kvgen/format := trace_input trace_requests left_files import_oplog export output_file thread_numbers settle fio oplog cachesim mlperf
 kvgen/record := names media batch json_fields dynamo_line dynamo graph msgpack kv_message bytes_in zmqrec capture json_events lct strace live residency recording
 
-KVREPLAY_FOLDERS := kvreplay kvreplay/prepare kvreplay/like kvreplay/device kvreplay/wait kvreplay/sched kvreplay/many kvreplay/autoscale
+KVREPLAY_FOLDERS := kvreplay kvreplay/prepare kvreplay/like kvreplay/wait kvreplay/sched kvreplay/device kvreplay/many kvreplay/autoscale
 kvreplay       := kvreplay options option_table run run_ranks run_report progress_line backlog doors evidence validity evidence_json summary
 kvreplay/prepare := survey choose sizes tiers storage populate
 kvreplay/like  := names calls pool like
-kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows workers_why drive_times residency cold origin
-kvreplay/wait  := order line admission pace threads objects room
+kvreplay/wait  := order line admission pace objects room threads
 kvreplay/sched := sched selection reader cleaner dispatch ledger counts results idle
+kvreplay/device := others event_pipe trace_helper block_trace row_join drive_rows workers_why drive_times residency cold origin
 kvreplay/many  := totals collect pool
 kvreplay/autoscale := autoscale search step_command
 

@@ -1,6 +1,6 @@
 /* The pipeline: options, configuration, source, simulation, output, summary. Each stage is a file
- * of its own, and setup.c makes what each takes of the options. Here the stages are opened, joined
- * and released, and errors are printed. */
+ * of its own, and setup.c turns the options into what each stage takes. This file opens, joins and
+ * releases the stages, and prints errors. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -468,7 +468,7 @@ static bool is_incomplete(const struct source *source)
     return n && (n->unknown_media > 0 || n->damaged > 0 || n->unsized > 0);
 }
 
-/* What the input and the output lack, by a line each. */
+/* Prints a line for each thing that is wrong or missing in the input or the output. */
 static void tell_remarks(struct run *r, const struct source *source,
                          const struct source_reading *reading)
 {

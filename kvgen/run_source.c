@@ -305,12 +305,12 @@ static int open_merged(struct run_source *r, const struct run_source_opts *q, st
     return rc;
 }
 
-/* Each takes in, also on failure. */
+/* Each function below takes ownership of in, also on failure. */
 
-/* Further files are behind the first. */
+/* Appends the further files to the first. */
 static int join_inputs(struct run_source *r, struct inputs *in, struct err *e)
 {
-    int joined = 0; /* requests of Dynamo are sorted by time anyway */
+    int joined = 0; /* files need no order: requests of Dynamo are sorted by time */
     for (size_t i = 0; i < r->other_count; i++)
         if (joined == 0)
             joined = inputs_append(in, r->others[i], e);
@@ -355,7 +355,7 @@ static int open_dataset(struct run_source *r, const struct run_source_opts *q,
     return source_sharegpt_open(&r->source, in, &dataset, e);
 }
 
-/* Requests of Mooncake and of SATF are independent of each other, or turns of agents. */
+/* A file of Mooncake may hold independent requests (blocks), or turns of agents (a graph). */
 static int open_blocks_or_graph(struct run_source *r, const struct options *o,
                                 const struct file_source_opts *files, struct inputs *in,
                                 struct err *e)

@@ -1,6 +1,5 @@
-/* Between the command line and the stages: the options, the configuration and the model become the
- * numbers that each stage takes, and what contradicts itself is refused. kvgen.c opens the stages.
- */
+/* Between the command line and the stages: turns the options, the configuration and the model into
+ * the numbers that each stage takes, and refuses contradictions. kvgen.c opens the stages. */
 #include "kvgen/setup.h"
 
 #include <errno.h>
@@ -144,14 +143,14 @@ out:
     return rc;
 }
 
-/* Ranks that share an object; where each keeps all of it, one. */
+/* How many ranks share an object; 1 if each keeps all of it. */
 static uint32_t ranks_of(const struct run *r)
 {
     bool replicated = r->model.attention == MODEL_MLA && r->o.mla_tp == OPTIONS_MLA_REPLICATE;
     return replicated ? 1 : (uint32_t)r->o.tensor_parallel;
 }
 
-/* More ranks than heads of keys and values: which of the two readings is taken. */
+/* If there are more ranks than heads of keys and values, prints how the heads are divided. */
 static void tell_heads(const struct model *m)
 {
     uint32_t heads = 0;
@@ -236,7 +235,8 @@ static int set_compute(struct run *r, struct err *e)
     if (r->gpu.hbm_gb > 0 && o->gpu_mem_gb * (double)UNITS_GIB > r->gpu.hbm_gb * 1e9)
         fprintf(stderr, "kvgen: --gpu-mem: larger than the %g GB of %s, simulated all the same\n",
                 r->gpu.hbm_gb, r->gpu.name);
-    /* Rows have the bytes of one rank: so have the tiers, of which the host's hold all ranks'. */
+    /* Rows have the bytes of one rank. Tiers of the host hold the bytes of all ranks, so their
+     * capacity is divided. */
     for (int t = TRACE_CPU; t <= TRACE_STORAGE; t++) {
         r->speed[t].ranks = r->compute.host_ranks;
         if (r->capacity[t] != HIERARCHY_UNLIMITED)

@@ -1,4 +1,5 @@
-/* setup.h - one run of kvgen, and what is made of its options before anything is opened. */
+/* setup.h - the state of one run of kvgen, and the steps that set it from the options before
+ * anything is opened. */
 #ifndef KVGEN_SETUP_H
 #define KVGEN_SETUP_H
 
@@ -36,14 +37,14 @@ struct run {
     struct conf *conf;
     struct workload workload;
     struct model model;
-    struct model_reading reading; /* of its file */
+    struct model_reading reading; /* how the model's file was read */
     uint64_t capacity[TRACE_TIERS];
     struct tier_model speed[TRACE_TIERS];
     struct gpu_profile gpu;
     struct prefill_model compute; /* engines 0: nothing is computed */
-    int64_t granularity;          /* tokens, or 0 */
+    int64_t granularity;          /* tokens of a block; 0: whole requests */
     struct run_source source;
-    struct curve *curve; /* NULL: none is asked for, or an engine's */
+    struct curve *curve; /* NULL: not asked for, or engine_curve is used */
     struct engine_curve engine_curve;
     struct progress *progress;
     char *provenance;
@@ -53,31 +54,32 @@ struct run {
     struct engine_run_opts engine_opts;
     struct engine_run *engine;     /* in place of sim, where an engine computes */
     struct output_file *decisions; /* NULL: they are not written */
-    struct kv_files files;         /* that --files-from left */
+    struct kv_files files;         /* the files of --files-from */
     struct step_setup steps;
-    struct layer_groups groups; /* of that engine's cache */
+    struct layer_groups groups; /* of the engine's cache */
     struct frozen *frozen;      /* NULL without --worth */
     struct worth_opts worth_opts;
     struct worth worth;
     struct convert *convert; /* in place of sim, if the source is a trace */
-    bool lossy; /* --lint found what another tool would lose, or a recording has what could
+    bool lossy; /* --lint found a loss in another tool's format, or parts of a recording could
                    not become rows */
 };
 
-/* A remark about a file, in a line. No control character of a name reaches the terminal. */
+/* Prints a remark about a file. No control character of a name reaches the terminal. */
 void setup_say(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Files and settings of --config. 0 or negative errno with *e, as what follows. */
+/* Reads the files and settings of --config. Like the functions below, 0 or negative errno with *e.
+ */
 int setup_read(struct run *r, struct err *e);
-/* What they say: the numbers of the workload, and the model. */
+/* Applies them: sets the numbers of the workload, and the model. */
 int setup_apply(struct run *r, struct err *e);
-/* No output destroys an input or another output, and all have a place. */
+/* Refuses an output that would destroy an input or another output, or that has no place. */
 int setup_check_files(const struct run *r, struct err *e);
-/* The options are checked against the model; tiers, GPU and engine get their numbers. */
+/* Checks the options against the model, and sets the numbers of tiers, GPU and engine. */
 int setup_simulation(struct run *r, struct err *e);
-/* The room of an engine. */
+/* The room that an engine has. */
 struct engine_room setup_room(const struct run *r);
-/* The format of another tool's file. */
+/* The format of the other tool that the output is for. */
 enum export_format setup_export_format(const struct options *o);
 
 #endif

@@ -2,9 +2,9 @@
  * caller's thread watches (progress, ends of rounds, a wish to stop) and adds up what they counted.
  * In each thread buffers go from empty to filled to in flight and back. Filled buffers wait for a
  * free place in the queue, so it stays full: data is made several times faster than a device takes
- * it. Of a stream, threads of the writer's own make the data. They take an empty buffer and the
- * next write together, so the first one that has not begun always has a buffer, and writes begin in
- * the order in which they were taken. */
+ * it. In a stream, other threads (fillers) make the data. A filler takes an empty buffer and the
+ * next write together, so the first write that has not begun always has a buffer, and writes begin
+ * in the order in which they were taken. */
 #include "kvprecond/fill.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* A fill: writes the units of each target's plan with several threads, each with a full queue at
  * the device, and then writes on in rounds of equal time if asked to. A stream is a fill of large
  * objects, one after the other, through a fixed pool of buffers, as a checkpoint writer does: other
- * threads than the writer's fill them. */
+ * threads (fillers) make the data. */
 #ifndef KVPRECOND_FILL_H
 #define KVPRECOND_FILL_H
 
@@ -46,8 +46,8 @@ enum fill_wish {
 enum fill_advice {
     FILL_NO_ADVICE,
     FILL_SEQUENTIAL, /* POSIX_FADV_SEQUENTIAL as an object begins */
-    FILL_DONTNEED    /* each write is made durable and its pages are dropped, and has its buffer
-                        until then: no more than the buffers lie in the page cache */
+    FILL_DONTNEED    /* each write is made durable, and its pages are dropped, before its buffer
+                        is used again: the page cache never holds more than the buffers */
 };
 
 /* One target of a fill. */
@@ -70,7 +70,7 @@ struct fill_opts {
     unsigned threads; /* of each lane: number of its queues */
     unsigned bufs;    /* of each queue */
     unsigned depth;   /* writes in flight of each queue; the other bufs are filled ahead */
-    unsigned fillers; /* threads that make the data of each queue; 0: its own does */
+    unsigned fillers; /* threads that make the data of each queue; 0: the writing thread does */
     enum fill_advice advice;
     /* Above 0: the same writes go on after the fill. Each span of this length is a round, until
      * round returns true, STEADY_ROUNDS at most. */

@@ -1,4 +1,4 @@
-/* Opens and closes one target of a run. What is written there and when is fill.c's. */
+/* Opens and closes one target of a run. fill.c writes to it. */
 #include "kvprecond/lane.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 #include "kvreplay/validity.h"
 #include "lib/json/jsonout.h"
 
-/* Puts the evidence and the drive's own log. */
+/* Puts the facts of the evidence, and those of the drive's own log. */
 void evidence_put(struct facts *f, const struct evidence *ev);
 /* "evidence", "drive_times", "gaps", "scheduler_gaps" and "gaps_more". */
 void evidence_json(struct jsonout *j, const struct facts *f, const struct evidence *ev);

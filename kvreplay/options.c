@@ -244,8 +244,8 @@ static int check_targets(struct options *o, struct err *e)
     return 0;
 }
 
-/* Refuses options that have no meaning in the modes that others choose: how rows run, and what is
- * written. */
+/* Refuses options that have no meaning in a mode that other options choose. Here: modes of how rows
+ * run, and of what is written. */
 static int check_run_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     const char *results = options_results(o);
@@ -273,7 +273,7 @@ static int check_run_modes(const struct options *o, const struct opt_parser *p, 
     return opt_check_modes(p, modes, sizeof(modes) / sizeof(modes[0]), e);
 }
 
-/* The same of targets and ranks. */
+/* The same for modes of targets and ranks. */
 static int check_target_modes(const struct options *o, const struct opt_parser *p, struct err *e)
 {
     bool real_gpu = strcmp(o->gpu, "auto") != 0 && strcmp(o->gpu, "off") != 0;

@@ -1,4 +1,5 @@
-/* One whole replay, from a checked command line to an exit status. The main thread. */
+/* One whole replay, from a checked command line to an exit status. run.c does it. The main thread.
+ */
 #ifndef KVREPLAY_REPLAY_H
 #define KVREPLAY_REPLAY_H
 

@@ -1,5 +1,5 @@
-/* Beside run.c, where a run has several ranks: what they agree on before the run, how they start
- * together, and what they hear of each other while it lasts. */
+/* Beside run.c, for a run of several ranks: they compare settings before the run, start together,
+ * and hear of each other while the run lasts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Behind run.c: adds to the evidence of a run what the replay itself knows, has it judged, and
- * writes figures, results and summary. */
+/* Behind run.c: completes the evidence of a run with what the replay itself knows, has the run
+ * judged, and writes figures, results and summary. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -127,7 +127,7 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : NAN;
 }
 
-/* The sink, which remembers what means are made of. */
+/* Puts a figure into the run, and keeps the numbers from which means are made. */
 static int take_figure(void *reading, const struct figure *f)
 {
     const struct figure_id tokens = figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS);
@@ -337,7 +337,7 @@ static void read_samples(struct reading *r, const struct jsonin_v *root)
     }
 }
 
-/* A file of the MLPerf benchmark, or an option of its run. */
+/* Reads a file of the MLPerf benchmark, or one option of a run. */
 static void read_mlperf(struct reading *r, const struct map_row *map, const struct jsonin_v *v)
 {
     begin_run(r, "mlperf");

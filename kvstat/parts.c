@@ -90,8 +90,8 @@ static struct rank *add_rank(struct parts *r, const char *path)
     return k;
 }
 
-/* Whether a summary says which part of which run it is of. No run has more parts than there may be,
- * and the missing ones are named. */
+/* Whether a summary says which part of a run it describes. Numbers and counts beyond what a run can
+ * have are refused, since missing parts are named one by one. */
 static bool is_part(const struct facts *f)
 {
     double rank = facts_number(f, FACT_PART_RANK), count = facts_number(f, FACT_PART_COUNT);
@@ -123,7 +123,7 @@ static int check_part(struct parts *r, const char *path, const struct scan *s,
     return 0;
 }
 
-/* What the part says of itself. */
+/* Takes what the part's summary says. */
 static void take_facts(struct rank *k, const struct facts *f)
 {
     k->rows = runs_rows(f);
@@ -131,7 +131,7 @@ static void take_facts(struct rank *k, const struct facts *f)
     k->elapsed_s = facts_number(f, FACT_ELAPSED_S);
 }
 
-/* What its rows say: all of a part that was killed, bytes and percentiles of every one. */
+/* Takes what the rows say: bytes and percentiles; of a part that was killed, all else, too. */
 static void take_rows(struct rank *k, const struct agg_totals *t, const struct groups *g)
 {
     static const uint8_t op[2] = {TRACE_READ, TRACE_WRITE};
@@ -206,7 +206,7 @@ static bool is_empty(const struct scan *s, const struct facts *f)
 
 /* ---- the result of all ranks (kvreplay-mpi) ---- */
 
-/* As take_rows, from the summary of a rank. */
+/* Like take_rows, but from the summary of a rank. */
 static void take_groups(struct rank *k, const struct jsonin_v *summary)
 {
     static const char *const path[2] = {"read.service_us.p95", "write.service_us.p95"};

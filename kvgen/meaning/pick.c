@@ -1,5 +1,5 @@
-/* What fields of recorded JSON must be stands here, and what is said where they are not. Which
- * fields a format has is left to the tables of its reader. */
+/* Checks the fields of recorded JSON, stores their values, and words the error where one is wrong.
+ * The table of each reader says which fields its format has. */
 #include "kvgen/meaning/pick.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static const struct kind {
     [PICK_HASH] = {"is not a hash of 32 hexadecimal digits", 0, 0},
     [PICK_HASH_64] = {"is not a hash of 16 hexadecimal digits", 0, 0}};
 
-/* A text of so many numbers of 16 hexadecimal digits each, in lower case. */
+/* Reads a text of several numbers, each of 16 hexadecimal digits in lower case. */
 static bool read_digits(const struct jsonin_v *v, size_t numbers, uint64_t *out)
 {
     size_t len;

@@ -1,5 +1,5 @@
-/* pick.h - takes the fields of recorded JSON by tables: the path of each, what it must be, and the
- * member of a struct that it becomes. */
+/* pick.h - reads the fields of recorded JSON by a table. A row has the path of a field, says what
+ * it must be, and names the member of a struct that gets its value. */
 #ifndef KVGEN_MEANING_PICK_H
 #define KVGEN_MEANING_PICK_H
 
@@ -11,13 +11,13 @@
 
 /* What a field must be, and the type that it becomes. */
 enum pick_as {
-    PICK_BOOL,         /* bool; another value is as if it were missing */
-    PICK_I64,          /* int64_t, as are those that follow: */
+    PICK_BOOL,         /* bool; any other value counts as missing */
+    PICK_I64,          /* int64_t, as are the next six: */
     PICK_RANK,         /* from 0 to 2^32 - 1 */
     PICK_TOKENS,       /* of a request */
     PICK_BLOCK_TOKENS, /* of a block */
     PICK_NS,           /* a time since 1970 */
-    PICK_MS,           /* likewise; in ms */
+    PICK_MS,           /* the same, in ms */
     PICK_DELAY_US,     /* a time from 0 to 31 years, in ns */
     PICK_U64,          /* uint64_t */
     PICK_BYTES,        /* uint64_t */
@@ -27,24 +27,24 @@ enum pick_as {
     PICK_KINDS
 };
 
-/* A field. One that is missing leaves its member as it is, unless it must be there. */
+/* A field. If it is missing, its member stays as it is; with must, that is an error. */
 struct pick {
-    const char *path, *other; /* as in jsonin_get; other: another path of it, or NULL */
+    const char *path, *other; /* as in jsonin_get; other: a second path, or NULL */
     enum pick_as as;
     bool must;
     size_t to; /* offset of the member */
 };
 
-/* What is wrong: the name of the field, and words that follow it. */
+/* An error: the name of the field, and the words that follow the name. */
 struct pick_bad {
     const char *name, *what;
 };
 
-/* Takes n fields of v to the struct at to. 0, or -EINVAL with *bad: one is not what it must be. */
+/* Stores n fields of v in the struct at to. 0, or -EINVAL with *bad: a field is wrong. */
 int pick(const struct pick *p, size_t n, const struct jsonin_v *v, void *to, struct pick_bad *bad);
-/* Takes one value. NULL, or what is said of it: it is not what it must be. */
+/* Stores one value. NULL, or the words of the error: the value is wrong. */
 const char *pick_value(enum pick_as as, const struct jsonin_v *v, void *to);
-/* Likewise a time in another unit of so many ns. */
+/* The same for a time whose unit is unit_ns. */
 const char *pick_delay(const struct jsonin_v *v, double unit_ns, int64_t *ns);
 
 #endif

@@ -1,5 +1,5 @@
-/* The events of one message, collected by the readers and applied by residency.c; and what all
- * readers have. */
+/* The events of one message, which readers collect and residency.c applies; and the code that all
+ * readers share. */
 #include "kvgen/record/batch.h"
 
 #include <errno.h>

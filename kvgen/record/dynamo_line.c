@@ -20,17 +20,17 @@ enum {
 
 /* The objects whose members are used, and others. */
 enum place {
-    ELSEWHERE, /* names are looked at, to count those that are not known */
-    UNSEEN,    /* nothing is looked at */
-    LINE,      /* has the record as its event, or is one itself */
+    ELSEWHERE, /* only names are checked, to count unknown ones */
+    UNSEEN,    /* nothing is checked */
+    LINE,      /* has the record as its event, or is the record */
     RECORD,
     IN_CONTEXT,
     IN_REQUEST,
     IN_REPLAY
 };
 
-/* Members of a record, of all versions, in the order in which Dynamo writes them; of those that are
- * used, where they stand, and which value they become. */
+/* Members of a record, of all versions, in the order in which Dynamo writes them. in: the object
+ * that has the member; to: the value that it becomes, or the object that it opens. */
 static const struct member {
     struct json_field known;
     enum place in;

@@ -23,7 +23,7 @@ enum {
     BLOCK_BYTES = 96   /* that the number of a block takes */
 };
 
-/* An edge between steps that it names: either may come later in the file. */
+/* An edge between two steps by their names. Each step may come later in the file. */
 struct link {
     struct hash128 from, to;
     struct step_edge edge;
@@ -254,8 +254,8 @@ static int join_links(struct graph *g)
 
 /* ---- SATF ---- */
 
-/* A pause has the first two, an inference all but the first: its recorded duration is not used,
- * since it is simulated. */
+/* A pause has the first two fields. An inference has all but the first: its duration is simulated,
+ * so the recorded one is not used. */
 static const struct pick node_fields[] = {
     {"duration_us", NULL, PICK_DELAY_US, false, offsetof(struct step, pause_ns)},
     {"min_start_delay_us", NULL, PICK_DELAY_US, false, offsetof(struct step, wait_ns)},
@@ -364,7 +364,7 @@ static int read_header(struct graph *g, const struct jsonin_v *v, uint32_t *bloc
     return read_block_size(g, v, "block_size", block_tokens);
 }
 
-/* Members of rows of both versions, by either name that Dynamo writes. */
+/* Fields that rows of both versions have. Dynamo writes either name. */
 static const struct pick request_fields[] = {
     {"input_length", "input_tokens", PICK_TOKENS, true, offsetof(struct step, context)},
     {"output_length", "output_tokens", PICK_TOKENS, true, offsetof(struct step, generated)}};

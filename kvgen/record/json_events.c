@@ -45,7 +45,7 @@ static int add_blocks(const struct record_opts *o, const struct jsonin_v *hashes
     return rc;
 }
 
-/* The members of an event that say whose it is, and its number. */
+/* The members that say who sent an event, and its number. */
 static const struct pick trtllm_fields[] = {
     {"event_id", NULL, PICK_U64, false, offsetof(struct batch, seq)},
     {"attention_dp_rank", NULL, PICK_RANK, false, offsetof(struct batch, rank)}};

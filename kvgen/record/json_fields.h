@@ -27,8 +27,8 @@ struct json_field {
         (text), JSON_FIELD_WHOLE                                                                   \
     }
 
-/* All known members, best in the order in which they are written: the first, how many, and how many
- * bytes one lies behind the other. */
+/* All known members: the first, their count, and the distance in bytes from one to the next. They
+ * are found fastest if they stand in the order in which they are written. */
 struct json_fields {
     const struct json_field *first;
     size_t count, stride;

@@ -179,7 +179,7 @@ static int set_blocks(struct engine_cache *out, const struct engine_room *room,
     return 0;
 }
 
-/* The files that --storage-capacity has room for. */
+/* Sets how many files --storage-capacity has room for. */
 static int bound_files(struct vllm_offload_opts *below, struct engine_cache *out,
                        const struct engine_values *v, const struct engine_room *room, struct err *e)
 {

@@ -36,8 +36,8 @@ struct agentic {
     struct steps_player player; /* a session for each user */
     uint32_t *idle;             /* users without a session; the last one begins the next */
     uint32_t idle_count;
-    uint32_t *open; /* of the session being read: the last requests of sub-agents that were not
-                       waited for yet */
+    uint32_t *open; /* of the session being read: last requests of sub-agents for which no
+                       request waits yet */
     size_t opens, opens_cap;
     uint64_t sessions, cycle_sessions, issued;
     int64_t instant_ns;        /* when the last session began */
@@ -163,8 +163,8 @@ static int read_request(struct reader *r, const struct jsonin_v *v, double begun
     return rc;
 }
 
-/* Adds a request that thinks after *before, and waits for the open requests from first on. *before
- * becomes this one. */
+/* Adds a request. It comes a think time after *before, and waits for the open requests from first
+ * on. Sets *before to the new request. */
 static int add_request(struct reader *r, struct step *step, size_t first, uint32_t *before)
 {
     struct step_edge edge = {.to = (uint32_t)r->s->count};
@@ -183,9 +183,9 @@ static int add_request(struct reader *r, struct step *step, size_t first, uint32
     return rc;
 }
 
-/* Reads the requests of the main thread or of a sub-agent, which begin when the request before was
- * answered, and leaves open those that it ends with. A sub-agent is read where it begins; the
- * request behind it waits for its end. Recursion is as deep as the JSON, whose depth is bounded. */
+/* Reads the requests of the main thread or of a sub-agent. Each begins when the one before was
+ * answered; the last ones stay open. A sub-agent is read where it begins, and the request behind it
+ * waits for its end. Recursion is as deep as the JSON, whose depth is bounded. */
 static int read_thread(struct reader *r, const struct jsonin_v *list, uint32_t before,
                        double begun_s)
 {
@@ -226,7 +226,7 @@ static bool keeps_session(struct agentic *a, const struct jsonin_v *root)
     return file_source_keeps(&a->files, id, id ? len : 0);
 }
 
-/* The tokens of a block of the session. 0 or -EINVAL: it is none that can be read. */
+/* Reads how many tokens a block of the session has. 0, or -EINVAL: it cannot be read. */
 static int read_head(struct reader *r, const struct jsonin_v *root)
 {
     const struct jsonin_v *size = jsonin_get(root, "block_size");

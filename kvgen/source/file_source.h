@@ -51,8 +51,8 @@ struct file_source {
     struct file_source_opts o;
     struct inputs *in;            /* owned */
     struct frame_in *file;        /* being read, lent by in; NULL before the first */
-    struct jsonin_stream *stream; /* of its elements, if file_source_elements opened one */
-    /* Looks at a file before its elements are read: 0 or negative errno with *e. NULL: no need. */
+    struct jsonin_stream *stream; /* its elements, if file_source_elements was called */
+    /* Called before the elements of a file are read: 0 or negative errno with *e. May be NULL. */
     int (*begin_file)(struct file_source *s, struct err *e);
     /* Makes the next request in next: 1; 0 at the end; negative errno with *e. */
     int (*read)(struct file_source *s, struct err *e);
@@ -88,12 +88,12 @@ struct jsonin_limit file_source_limit(const struct file_source *s);
  * what says of what. */
 int file_source_hold(struct file_source *s, uint64_t bytes, const char *what, struct err *e);
 
-/* A source of so many bytes, which begins with a struct file_source and is zero but for that; NULL
- * with *e: no memory. Takes in. again decides whether the files are read once more (see
- * inputs_repeat); file_source_again, unless the source has a rule of its own. */
+/* Makes a source of that many bytes, which begins with a struct file_source; the rest is zero.
+ * Takes ownership of in, also on failure. NULL with *e: no memory. again decides whether the files
+ * are read once more (see inputs_repeat): file_source_again, unless the source has its own rule. */
 void *file_source_create(size_t bytes, const struct source_ops *ops, struct inputs *in,
                          const struct file_source_opts *o, inputs_again again, struct err *e);
-/* The last step of opening: *out is the source, or it is closed if rc is negative. Returns rc or 0.
+/* The last step of opening: sets *out to the source; if rc is negative, closes it. Returns rc or 0.
  */
 int file_source_opened(struct file_source *s, int rc, struct source **out);
 /* Closes the input and releases the source itself. */
@@ -102,7 +102,7 @@ void file_source_release(struct file_source *s);
 /* Opens the next file, which may be the first of another cycle: 1 and s->file; 0 at the end;
  * negative errno with *e. */
 int file_source_next_file(struct file_source *s, struct err *e);
-/* Opens the present file as a stream of JSON elements, and closes the one before. */
+/* Opens the present file as a stream of JSON elements, and closes the previous stream. */
 int file_source_elements(struct file_source *s, struct err *e);
 /* The next element of any file: 1 and *v, lent until the next call; 0 at the end; negative errno.
  */

@@ -1,6 +1,6 @@
-/* Plays the steps of recorded sessions: dispatches, answers and delays make further steps ready,
- * and the earliest of those that are ready is the next request. What a file says of steps is left
- * to agentic.c and graph.c. */
+/* Plays the steps of recorded sessions. A step becomes ready when what it waits for was dispatched
+ * or answered; the earliest ready step is the next request. agentic.c and graph.c read steps from
+ * files. */
 #include "kvgen/source/steps.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "lib/base/memory.h"
 
 #define MAX_DELAY_NS (FILE_SOURCE_MAX_NS / 2)
-#define KEPT         ((size_t)1 << 20) /* bytes of steps that have ended */
+#define KEPT         ((size_t)1 << 20) /* bytes of arrays that are used again for the next session */
 
 /* ---- filling in ---- */
 
@@ -86,7 +86,7 @@ void steps_player_free(struct steps_player *p)
 
 /* ---- playing ---- */
 
-/* Longer times than the clock has are cut. */
+/* Divides a time by the speed, and cuts it to what the clock can hold. */
 static int64_t scaled(const struct steps_player *p, int64_t ns)
 {
     double speed = p->files->o.speedup;
@@ -106,7 +106,7 @@ static void make_ready(struct steps_player *p, uint32_t number, uint32_t at)
                                              .item = at});
 }
 
-/* A step was dispatched, or has ended. */
+/* A step was dispatched, or has ended: frees the steps that waited for that. */
 static void follow(struct steps_player *p, uint64_t place, bool dispatch, int64_t now_ns)
 {
     uint32_t number = (uint32_t)(place >> 32), at = (uint32_t)place;

@@ -1,5 +1,5 @@
-/* Behind choose.c: the room of each tier in memory or GPU, and what its engine has to hold. Targets
- * have the room that they are found to have when they are opened (tiers.c). */
+/* Behind choose.c: decides how much room each tier in memory or GPU has, and how much its engine
+ * takes for it. Targets tell their room when tiers.c opens them. */
 #include "kvreplay/prepare/tiers.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ int tiers_too_small(struct err *e, unsigned tier, uint64_t peak, uint64_t has, c
                    of, units_format_bytes(room, sizeof(room), (double)has), way);
 }
 
-/* Memory that was not asked for: half of what is free, at most. */
+/* Refuses to take more than half of the free memory for a tier whose capacity was not given. */
 static int too_much(struct err *e, unsigned tier, uint64_t peak, uint64_t limit)
 {
     char need[32], room[32];

@@ -1,6 +1,7 @@
-/* A thread is taken for exactly as long as an operation is in flight, so that a row which waits in
- * a line waits for others that end. What a tier removes, looks up or creates takes no thread, and
- * nor do rows before the clock starts: no engine does them. */
+/* The last thing that a row waits for. A thread is taken for exactly as long as an operation is in
+ * flight. So a row that waits in a line waits only for operations that end. What a tier removes,
+ * looks up or creates takes no thread, and nor do rows before the clock starts: no engine does
+ * them. */
 #include "kvreplay/wait/threads.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #define SUMMARY_BYTES_MAX ((size_t)64 << 20)
 #define REASONS_MAX       64
 
-/* Takes a fact that is not known yet from where the document has it. Whether it has it there. */
+/* Takes a fact from a place in the document, unless it is known. Returns whether it is there. */
 static bool take(struct facts *f, enum fact_id id, const struct jsonin_v *root, const char *path)
 {
     const struct jsonin_v *v = jsonin_get(root, path);
@@ -338,8 +338,8 @@ static void take_load(struct facts *f, const struct jsonin_v *root)
         take(f, FACT_WORKERS, root, "options.workers");
 }
 
-/* A recorded trace brings its own users: --users then keeps a default that means nothing. And
- * kvreplay once had an option of that name that means something else. */
+/* A recorded trace has its own users, so the default of --users means nothing there. kvreplay once
+ * had an option of that name with another meaning. */
 static void take_users(struct facts *f, const struct jsonin_v *root, bool of_kvreplay)
 {
     const char *source = jsonin_text(jsonin_get(root, "options.source"), NULL);
@@ -353,7 +353,7 @@ static void take_users(struct facts *f, const struct jsonin_v *root, bool of_kvr
 
 static int take_document(struct provenance *p, const struct jsonin_v *root)
 {
-    /* Of several places of one fact the first that is there counts. */
+    /* If a fact has several places, the first that the document has counts. */
     static const struct {
         enum fact_id id;
         const char *path[3];
@@ -478,7 +478,7 @@ void provenance_of_result(struct provenance *p, bool slots)
         p->validity.of[kind][VALIDITY_EVERYWHERE] = log;
 }
 
-/* The digest is that of all that tell it, and a speed other than the trace's that of the pool. */
+/* Files that have a digest have the same one. The speed is the first one that is not 1. */
 static void pool_facts(struct provenance *into, const struct provenance *from)
 {
     struct facts *f = &into->facts;

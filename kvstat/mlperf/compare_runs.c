@@ -18,7 +18,7 @@ enum {
     SUMMARY_BYTES_MAX = 16 << 20
 };
 
-/* Figures of an option, and texts that describe how a run was measured: as many as are told. */
+/* The most figures of an option, and the most texts that describe how a run was measured. */
 enum {
     COMPARED = 8,
     DESCRIPTIONS = 10

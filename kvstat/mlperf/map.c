@@ -1,5 +1,5 @@
 /* The loops over the tables of results.c and run_folder.c: one writes the benchmark's files, one
- * reads them. What a member is made of is its table's to say. */
+ * reads them. The tables say where each member comes from. */
 #include "kvstat/mlperf/map.h"
 
 #include <math.h>
@@ -11,12 +11,12 @@
 
 /* All times of the benchmark are in ms, but for those of single requests. */
 #define NS_PER_MS 1e6
-/* No map has as many places. */
+/* No place in a map is greater. */
 #define PLACES 24
 
 /* ---- statistics ---- */
 
-/* The value with that number in the order of size, counted from 0. */
+/* The value at that place when all are sorted by size; the first place is 0. */
 static double value_at(const struct hist *h, uint64_t number)
 {
     int64_t low, high;
@@ -53,7 +53,7 @@ static double statistic_ms(const struct hist *h, enum figure_statistic statistic
     return map_percentile_ms(h, hist_percentiles[statistic - FIGURE_P50].ppm / 1e6);
 }
 
-/* The name of a statistic's member, in the object of the others or beside them. */
+/* The name of a statistic's member: in an object of its own, or with its word in place of "*". */
 static const char *statistic_name(char buf[64], const char *name, enum figure_statistic statistic)
 {
     const char *star = strchr(name, '*'), *word = figure_statistic_word(statistic);
@@ -106,7 +106,7 @@ static void put_scalar(struct jsonout *j, const struct map_row *m, const double 
         jsonout_bool(j, m->name, v != 0);
     else if (m->form == MAP_NUMBER)
         jsonout_f64(j, m->name, m->unit > 0 ? v / m->unit : v);
-    else if (figure && figure->form == FIGURE_FORM_UNSIGNED) /* a seed fits no double */
+    else if (figure && figure->form == FIGURE_FORM_UNSIGNED) /* a double cannot hold every seed */
         jsonout_u64(j, m->name, figure->count);
     else
         jsonout_i64(j, m->name, llround(v));
@@ -163,7 +163,7 @@ void map_put(struct jsonout *j, const struct map_row *m, const void *values)
 
 /* ---- reading ---- */
 
-/* A figure of the member v. 0, or what fn returned. */
+/* Makes a figure of the member v and calls fn with it. 0, or what fn returned. */
 static int read_one(const struct map_row *m, const struct jsonin_v *v,
                     enum figure_statistic statistic, figure_fn fn, void *arg)
 {
@@ -183,7 +183,7 @@ static int read_one(const struct map_row *m, const struct jsonin_v *v,
     return fn(arg, &f);
 }
 
-/* The member of an object. Files of January 2026 call the storage tier nvme. */
+/* The member of an object, or NULL. Files of January 2026 call the storage tier nvme. */
 static const struct jsonin_v *member(const struct jsonin_v *object, const char *name)
 {
     const struct jsonin_v *v = jsonin_get(object, name);

@@ -9,7 +9,7 @@
 #include "lib/base/units.h"
 #include "lib/trace/trace.h"
 
-/* What the members are made of that are no figures of kvstat. NAN: unknown. */
+/* Values that members need and that are no figures of kvstat. NAN: unknown. */
 struct values {
     const struct figures *f;
     const struct verdict_limits *limits;
@@ -220,8 +220,8 @@ bool mlperf_knows_tokens(const struct figures *f)
     return !isnan(generated_tokens(f));
 }
 
-/* Tokens whose KV crossed the storage tier; where the size of one is not known, those that the rows
- * tell. */
+/* Tokens whose KV crossed the storage tier. Where the size of a token is not known, the tokens that
+ * rows have. */
 static double storage_tokens(const struct values *v, double elapsed_s)
 {
     double token_bytes = figures_number_of(v->f, FIGURE_OF_PROVENANCE, FIGURE_BYTES_PER_TOKEN);
@@ -232,7 +232,7 @@ static double storage_tokens(const struct values *v, double elapsed_s)
     return isfinite(told) ? round(told * elapsed_s) : 0;
 }
 
-/* What moved: operations, bytes and bandwidths. */
+/* Sets the operations, bytes and bandwidths. */
 static void gather_moves(struct values *v, double elapsed_s)
 {
     for (unsigned t = 0; t < TRACE_TIERS; t++) {

@@ -40,7 +40,7 @@ struct run_folder {
 
 /* ---- the maps ---- */
 
-/* What is said of a run or, in its summary, of one option of it. */
+/* The values of a run, or of one option in the summary of a run. */
 struct values {
     const struct figures *f; /* of the first rank; NULL in the summary */
     const struct run_folder *r;
@@ -61,7 +61,7 @@ static void put_cpu_ranks(struct jsonout *j, const char *name, const void *value
 
 static const struct map_row of_nothing[] = {{.name = NULL}};
 
-/* They stand in the metadata twice, as in the benchmark's. */
+/* The metadata has these members twice, as that of the benchmark does. */
 #define PARAMETERS                                                                                 \
     {"num_users", "run.users", .form = MAP_WHOLE, TOLD(3, "users")},                               \
         {"duration", "elapsed_s", .form = MAP_WHOLE, TOLD(4, "duration, s")},                      \
@@ -102,7 +102,7 @@ const struct map_row mlperf_option_map[] = {
      ALL(tokens_per_s), .place = 1, TOLD(3, "generated tokens/s")},
     {"aggregated_storage_throughput_tokens_per_sec", "throughput.storage.generated_tokens_per_s",
      ALL(storage_tokens_per_s), .place = 2, TOLD(4, "tokens/s of storage time")},
-    /* Each of its readers has another of these. */
+    /* Each reader of the benchmark uses another one of these. */
     {"aggregated_device_read_p95_ms", "tiers.Tier-2.read.device_us.p95", ALL(read_device_p95_ms),
      .place = 6, TOLD(7, "read on the device, P95 ms")},
     {"aggregated_device_write_p95_ms", "tiers.Tier-2.write.device_us.p95", ALL(write_device_p95_ms),
@@ -128,7 +128,7 @@ const struct map_row mlperf_summary_map[] = {
     {"options", NULL, .form = MAP_OWN, .put = put_options},
     {"partial_failure", NULL, AT(TRUTH, missing)},
     {"trial_failures", NULL, .form = MAP_OBJECT, .in = of_nothing},
-    /* Only we write who measured. */
+    /* Members that only kvstat writes. */
     {"client", NULL, .form = MAP_TEXT, .text = "kvreplay", TOLD(1, "client")},
     {"note", NULL, .form = MAP_TEXT, .text = NOTE},
     {.name = NULL}};

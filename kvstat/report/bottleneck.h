@@ -21,11 +21,11 @@ static inline enum figure_what bottleneck_part(unsigned i)
     return i + 1 < BOTTLENECK_SHARES ? (enum figure_what)(FIGURE_SHARE_QUEUE + i) : FIGURE_ROWS;
 }
 
-/* What people call a share: in the report, in its list of all shares, and on the screen. */
+/* The words for a share: in the report, in the report's list of all shares, and on the screen. */
 extern const struct bottleneck_words {
     const char *title, *brief, *screen;
 } bottleneck_words[BOTTLENECK_SHARES];
-/* The share with that member in JSON; the last one where none has it. */
+/* The share that has this name in JSON; if none has it, the last one. */
 unsigned bottleneck_share(const char *member);
 
 struct bottleneck {

@@ -183,14 +183,14 @@ const char *figure_text(const struct figure *f, char buf[FIGURE_TEXT])
 
 /* ---- unit and name ---- */
 
-/* The member that a figure is, NULL: it has no name, and its unit. */
+/* The name of each figure in JSON, or NULL, and its unit. */
 #define ROW(id, member, unit) [FIGURE_##id] = {member, FIGURE_UNIT_##unit},
 static const struct what {
     const char *member;
     enum figure_unit unit;
 } whats[FIGURE_FACT] = {FIGURE_TABLE(ROW)};
 
-/* Of distributions their title in the text and a note on it. */
+/* For distributions: the title in the text, and a note on it. */
 static const struct {
     const char *title, *note;
 } titles[FIGURE_FACT] = {

@@ -14,8 +14,8 @@
 
 /* ---- identity ---- */
 
-/* The parts of a run that figures describe, in the order of the JSON: S(its identity without
- * FIGURE_OF_, two members that lead to it, how its parts are told apart in a name, a member behind
+/* The parts of a run that figures describe, in the order of the JSON. S(identity without
+ * FIGURE_OF_, two members that lead to it, what tells its parts apart in a name, a member behind
  * that). */
 #define FIGURE_SCOPE_TABLE(S)                                                                      \
     S(RUN, NULL, NULL, NONE, NULL)                                                                 \
@@ -64,8 +64,9 @@ enum figure_scope {
     FIGURE_SCOPE_TABLE(FIGURE_SCOPE) FIGURE_SCOPES
 };
 
-/* Every quantity of a figure that is no fact: F(its identity without FIGURE_, the member that it is
- * in JSON, NULL: it has no name, its unit). */
+/* Every quantity of a figure that is no fact. F(identity without FIGURE_, name in JSON or NULL,
+ * unit).
+ */
 #define FIGURE_TABLE(F)                                                                            \
     F(ITSELF, NULL, NONE) /* the one value of the scope, or that the scope is unknown or empty */  \
     F(FILES, "files", NONE)                                                                        \

@@ -12,8 +12,8 @@
 #define REQUESTS_PER_S   "requests_per_second"
 #define ALL_TOKENS_PER_S "tokens_per_second"
 
-/* The figures by their names. Of a run of our own that has no such figure, another one stands
- * against it. */
+/* The figures that are compared, by their names. If our run has no such figure, own is compared in
+ * its place. */
 static const struct {
     const char *figure, *label;
     bool if_there; /* left out where the reference does not have it */

@@ -363,7 +363,8 @@ struct statistics_sample run_table_sample(const struct run_table *t, size_t colu
 
 #define NAME_WIDTH 24
 
-/* The columns of the text behind name and kind: the first of the figures that a run has. */
+/* The columns of the text behind name and kind. Each shows the first of its figures that a run has.
+ */
 static const struct shown {
     uint8_t scope, op, statistic;
     uint16_t what[2];

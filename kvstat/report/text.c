@@ -35,7 +35,8 @@ static const struct hist *hist_in(const struct figure_part *part, enum figure_wh
 
 /* ---- tables ---- */
 
-/* Higher percentiles than the longest row supports would be dashes, and all are too wide. */
+/* Percentiles that no row supports are left out. If there is none, P90 is: all would be too wide.
+ */
 static const struct sheet_column times[] = {
     {"time", 0, 0, SHEET_LEFT},
     {"  samples", 0, FIGURE_COUNT, 0},
@@ -54,7 +55,7 @@ static void put_heading(FILE *out, const char *title, const char *note)
     fprintf(out, "\n%s%s%s\n", title, note[0] ? " - " : "", note);
 }
 
-/* The times of a part that take any. */
+/* The times of a part, but for those that are all 0. */
 static void put_times(FILE *out, const struct figure_part *part)
 {
     struct sheet s = {SHEET(sheet_text, out, times), .indent = 2, .width = 13};
@@ -707,7 +708,7 @@ static void put_volume(struct sheet *s, const struct figure_part *group)
         sheet_word(s, text);
 }
 
-/* what: the distribution whose times the table has; FIGURE_SIZE: the volumes. */
+/* what: the distribution that the table shows; FIGURE_SIZE: the table shows volumes. */
 static void put_group_table(FILE *out, const struct figures *f, const struct section *section,
                             enum figure_what what, int width)
 {

@@ -13,9 +13,9 @@ struct xlsx;
 /* A workbook that xlsx_save will write to path. 0, -ENOTSUP, -ENOMEM, or another negative errno
  * when no file can be made beside path; with *e. */
 int xlsx_create(struct xlsx **out, const char *path, struct err *e);
-/* What sheet_xlsx writes to it is a sheet of its own for each table, named by the title, whose
- * first row and column stay in sight. Row 0 has the titles, in bold; NAN leaves a cell empty.
- * Errors are kept for xlsx_save. */
+/* The form sheet_xlsx writes each table to a sheet of its own, named by the table's title. Row 0
+ * has the titles, in bold; it and the first column stay in sight. NAN leaves a cell empty. Errors
+ * are kept for xlsx_save. */
 /* Writes the file, which appears whole or not at all. Call once. 0 or a negative errno, class
  * ERR_OUTPUT. */
 int xlsx_save(struct xlsx *x, struct err *e);

@@ -1,4 +1,4 @@
-/* Tables of an HTML page: in a box of its own, which scrolls where the page is narrow. */
+/* Writes tables of an HTML page, each in a box that scrolls where the page is narrow. */
 #include <math.h>
 #include <stdio.h>
 

@@ -36,13 +36,13 @@ void sheet_begin(struct sheet *s)
 
 void sheet_end(struct sheet *s)
 {
-    if (s->rows > 0)
+    if (s->rows > 0 && s->form->row)
         s->form->row(s);
     if (s->form->end)
         s->form->end(s);
 }
 
-/* Leaves out what the rows do not know. */
+/* Leaves out the optional columns of which no row knows a value, or else the spare ones. */
 static void choose_columns(struct sheet *s)
 {
     uint64_t optional = 0, spare = 0;

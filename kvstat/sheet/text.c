@@ -1,4 +1,4 @@
-/* Tables as text: in a report, and on a screen, whose lines have an end. */
+/* Writes tables as text: to a report, or to a screen, whose lines have a greatest length. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "kvstat/sheet/sheet.h"
 #include "lib/text/text.h"
 
-/* A number as a column has it: the unit of a rate stands in its title. */
+/* The text of a number in a column. Rates have no unit there: it stands in the title. */
 static const char *number(char buf[CELL], const struct sheet_cell *c)
 {
     if (isnan(c->number) || c->none)

@@ -69,8 +69,8 @@ enum {
     HIST_PERCENTILES = 6
 };
 extern const struct hist_percentile hist_percentiles[HIST_PERCENTILES];
-/* What is told of a distribution, in this order: its count, mean, least value, the percentiles and
- * its greatest value; and their names in JSON. */
+/* The statistics of a distribution, in the order in which programs show them: count, mean, least
+ * value, percentiles, greatest value; and their names in JSON. */
 enum {
     HIST_COUNT,
     HIST_MEAN,

@@ -1,4 +1,4 @@
-/* The table's rows by identity, and where JSON has its own order. */
+/* The rows of the table by identity, and the facts that have another place in JSON. */
 #include "lib/facts/fact.h"
 
 #define ROW(id, scope, member, kind, unit, merge)                                                  \

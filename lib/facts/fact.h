@@ -1,7 +1,8 @@
-/* fact.h - the table of what a run of kvreplay tells of itself: every fact once, with its name in
- * JSON, its kind, its unit and how several runs' become one. Whoever writes, reads, merges or shows
- * facts goes through the table. A new fact takes a row in it, the line that measures it, and its
- * words in kvreplay(1). */
+/* fact.h - the table of what a run tells of itself: every fact once, with its name in JSON, its
+ * kind, its unit, and the rule that makes one fact of those of several runs. All code that writes,
+ * reads, merges or shows facts uses the table. A new fact takes a row here, a line where it is
+ * measured, and its words in kvreplay(1) or kvprecond(1); in kvstat(1), if its scope is
+ * FACTS_OF_PROVENANCE. */
 #ifndef KVTRACE_FACTS_FACT_H
 #define KVTRACE_FACTS_FACT_H
 
@@ -19,7 +20,7 @@ enum fact_scope {
     FACTS_OF_FOUND, /* by --autoscale: of one run, never of several */
     FACT_SCOPES_SHOWN,
     FACTS_OF_RUN = FACT_SCOPES_SHOWN, /* the whole document, of kvreplay or kvprecond */
-    FACTS_OF_START,                   /* when the clock of the rows started */
+    FACTS_OF_START,                   /* when time 0 of the rows was */
     FACTS_OF_PART,                    /* only of a part of a run of several processes */
     FACTS_OF_STEP,                    /* a step of autoscale, from rank to rank only */
     FACT_SCOPES
@@ -61,10 +62,11 @@ enum figure_unit {
     FIGURE_UNIT_GIB_PER_S
 };
 
-/* Every fact: F(its identity without FACT_, scope, name in JSON, kind, unit, merge). Those that
- * kvstat shows, in the order in which it does; those of a scope stand together. A summary has them
- * in the same order, but for those of fact_moved. Those of FACTS_OF_PROVENANCE are no object of a
- * summary: kvstat takes each from where programs and their versions have it. */
+/* Every fact: F(identity without FACT_, scope, name in JSON, kind, unit, merge). First come the
+ * facts that kvstat shows, in the order in which it shows them; the facts of a scope stand
+ * together. A summary has the same order, except for fact_moved. The scope FACTS_OF_PROVENANCE is
+ * no object of a summary: kvstat/count/provenance.c knows where programs and their versions write
+ * these facts. */
 #define FACT_TABLE_PROVENANCE(F)                                                                   \
     F(CLIENT, PROVENANCE, "client", TEXT, NONE, ALONE)                                             \
     F(RECORDED, PROVENANCE, "recorded", TEXT, NONE, ALONE)                                         \

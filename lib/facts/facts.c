@@ -1,4 +1,4 @@
-/* Sets of facts, to JSON and back, and several to one: loops over the table. */
+/* Loops over the table: they write sets of facts as JSON, read them, and merge several into one. */
 #include "lib/facts/facts.h"
 
 #include <math.h>

@@ -35,20 +35,20 @@ enum validity_state validity_state_of(const char *word);
 /* Shares by which something lengthened a figure. */
 #define JUDGE_MOVES 0.05 /* above it, the figure is unreliable */
 #define JUDGE_SAID  0.01 /* from here on it is said */
-/* A model of a drive is confirmed where what was measured differs from what it says by no more. */
+/* A model of a drive is confirmed if the measured value differs by no more than this share. */
 #define JUDGE_CONFIRMS 0.15
 /* Limits for other work on the machine, which may have lengthened times. */
 #define JUDGE_FOREIGN_SHARE 0.1     /* others' bytes on the devices, by ours: above it */
 #define JUDGE_DELAY_NS      1000000 /* waits for processors, holds of a quota: from here on */
-/* Rows that contradict themselves spoil a figure where they are more than one in so many. */
+/* A figure is spoilt if more than one row in this many contradicts itself. */
 #define JUDGE_ODD_ROWS 100
-/* A line that grows by more than this share of the offered load is overload; waits that grow by
- * this share of the time that passes are those of a line that is not served. */
+/* It is overload if a queue grows by more than JUDGE_GROWS of the offered load. A queue is not
+ * served if its waits grow by JUDGE_BACKLOG of the time that passes. */
 #define JUDGE_GROWS   0.05
 #define JUDGE_BACKLOG 0.01
-/* One of several that takes so many times as long as the others for a byte is slow. */
+/* One target of several is slow if a byte takes it this many times as long as the others. */
 #define JUDGE_SLOW 1.5
-/* Two runs agree, and a mean is known, within this share. */
+/* Two runs agree if they differ by no more than this share; a mean is known within it. */
 #define JUDGE_AGREES 0.05
 
 /* The state of a figure that was lengthened by that share. */
@@ -74,17 +74,17 @@ struct judge_percentile {
 };
 extern const struct judge_percentile judge_percentile[JUDGED];
 
-/* The percentile that differs most between times as they were and without what lengthened them. One
- * that has too few samples above it would be another one in the next run anyway: it shows nothing.
- * Without any times, all of them were moved: by INFINITY. */
+/* The percentile that differs most between two sets of times: as they were, and without what
+ * lengthened them. Percentiles with too few samples above them do not count: the next run would
+ * show other values anyway. If without is empty, share is INFINITY. */
 struct judge_move {
     const struct hist *as_was, *without;
-    double share; /* by which it was lengthened */
+    double share; /* how much longer it became; 0.1: 10 % */
     const struct judge_percentile *of;
 };
 struct judge_move judge_moved(const struct hist *as_was, const struct hist *without);
-/* "client delay adds 12 % to Tier-2 Read p95 (2.1 ms instead of 1.9 ms)", without a place where
- * that is "". Returns buf. */
+/* "client delay adds 12 % to Tier-2 Read p95 (2.1 ms instead of 1.9 ms)"; place ("Tier-2 Read") may
+ * be "". Returns buf. */
 enum {
     JUDGE_TOLD = 400
 };

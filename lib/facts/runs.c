@@ -1,5 +1,5 @@
-/* Beside facts.c, which merges sets: takes the documents of several runs, and what is a list in
- * them, where each text keeps the name of its run. */
+/* Beside facts.c, which merges sets of facts: merges documents of several runs. Their lists are put
+ * one behind the other, and each text gets the name of its run. */
 #include "lib/facts/runs.h"
 #include "lib/sort/ascending.h"
 

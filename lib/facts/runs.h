@@ -1,5 +1,5 @@
-/* runs.h - several runs that are one together, the ranks or the parts of it: what their documents
- * say of the whole, and which of them is meant. */
+/* runs.h - the ranks or the parts of one run: makes one result of their documents, and names the
+ * rank that a remark is about. */
 #ifndef KVTRACE_FACTS_RUNS_H
 #define KVTRACE_FACTS_RUNS_H
 
@@ -24,22 +24,22 @@ enum {
 };
 /* "rank 2 on node-c". Returns buf. */
 const char *runs_name(char buf[RUNS_NAME], int64_t rank, const char *host);
-/* How many hosts n runs are on. host: the name of one's. */
+/* On how many hosts n runs are. host returns the host of run i. */
 size_t runs_hosts(const void *ctx, size_t n, const char *(*host)(const void *ctx, size_t i));
 
-/* Rows that a run counted in its result: none of those that were left out. */
+/* How many rows a run counted in its result, without the rows that were left out. */
 uint64_t runs_rows(const struct facts *f);
 
-/* Makes of *all what the table says of facts of several runs. Release it. -ENOMEM. */
+/* Merges the facts of all runs into *all by the table. Release it. 0 or -ENOMEM. */
 int runs_merge(struct facts *all, const struct runs_one *run, unsigned n);
-/* The states of figures, one after the other, of all runs. Zero it before the first. */
+/* A state of a figure; runs_next_state goes through those of all runs. Zero it before the first. */
 struct runs_state {
     unsigned run;
     size_t next;
     const char *figures, *tier, *op, *word, *why; /* lent; NULL: not told */
     enum validity_state state;
 };
-/* Adds one of them as an object to the open array. */
+/* Adds the state as an object to the open array. */
 void runs_put_state(struct jsonout *j, const struct runs_state *s);
 bool runs_next_state(struct runs_state *s, const struct runs_one *run, unsigned n);
 /* The worst of them; a word that is no state counts as none. */

@@ -30,8 +30,8 @@ void jsonout_f64(struct jsonout *j, const char *key, double v);
 void jsonout_bool(struct jsonout *j, const char *key, bool v);
 void jsonout_text_value(struct jsonout *j, const char *key, const char *text);
 void jsonout_null(struct jsonout *j, const char *key);
-/* The same; null where it is not known. _f64_known: where it is negative or not finite;
- * _text_known: where it is NULL or "". */
+/* The same, but null if the value is not known. _f64_known: a number that is negative or not finite
+ * is not known; _text_known: nor is NULL or "". */
 void jsonout_u64_if(struct jsonout *j, const char *key, bool known, uint64_t v);
 void jsonout_bool_if(struct jsonout *j, const char *key, bool known, bool v);
 void jsonout_f64_known(struct jsonout *j, const char *key, double v);

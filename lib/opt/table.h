@@ -63,8 +63,8 @@ struct opt {
     const char *help;  /* one or two sentences, without the default: --help adds it */
 };
 
-/* The head of a row, which the rest follows: its name and type, and the field that AT (offsetof, of
- * the table's own) finds in the program's options struct. */
+/* The first members of a row: name, type, and the field in the program's struct of options. Each
+ * table defines AT(field) as the field's offset. */
 #define OPT_HEAD(name_, type_, field) .name = (name_), .type = (type_), .offset = AT(field)
 
 /* Returns whether the row is an option, not a heading or an example. */

@@ -39,8 +39,8 @@ struct card {
 void card_here(struct card *c, const char *program);
 /* Writes the text, which ends with a newline. */
 void card_format(const struct card *c, char text[OWNER_BYTES]);
-/* The text of a marker from what lies in its place: one that is too long, or goes on behind a NUL,
- * is none of ours, whatever it begins with ("?"). */
+/* Copies what lies in a marker's place to text. If it is too long, or goes on behind a NUL, it is
+ * no marker of ours, and text becomes "?". */
 void card_take(char text[OWNER_BYTES], const char *from, size_t len);
 /* Reads text[0..len), also of the two kinds that earlier versions wrote, in folders and elsewhere.
  * Newlines may follow. 0, or -EINVAL: nothing that kvtrace wrote. */

@@ -1,6 +1,5 @@
-/* Beside resp.c: an operation as a sequence of commands. Sending them and taking answers is
- * resp.c's.
- */
+/* Beside resp.c, which sends commands and takes answers: decides which command of an operation
+ * comes next. */
 #include "lib/remote/resp_steps.h"
 
 #include <errno.h>

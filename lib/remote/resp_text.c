@@ -1,5 +1,5 @@
-/* Beside resp.c and resp_control.c: texts of the protocol, without the library that takes answers
- * apart. */
+/* Beside resp.c and resp_control.c: makes and reads texts of the protocol. It does not need the
+ * library that parses answers. */
 #include "lib/remote/resp_text.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* Texts of a RESP server that data path and control share: names of keys, first words of errors,
- * INFO. */
+/* Texts of a RESP server that both resp.c and resp_control.c use: names of keys, first words of
+ * errors, INFO. */
 #ifndef KVTRACE_REMOTE_RESP_TEXT_H
 #define KVTRACE_REMOTE_RESP_TEXT_H
 
@@ -14,13 +14,13 @@ enum {
     RESP_NAME_CAP = 80,       /* "kvtrace:STEM", ".PART" */
     RESP_LINE_MAX = 16 * 1024 /* bytes of a line that a server may send: a status, an error */
 };
-/* The name of a part of an object of that epoch; 0: "kvtrace:STEM" (lib/owner/stem.h). */
+/* The name of a part of an object of that epoch. Part 0: "kvtrace:STEM" (lib/owner/stem.h). */
 void resp_name(char name[RESP_NAME_CAP], struct hash128 object, uint32_t epoch, uint64_t part);
 /* "RESP:WORD" from the text of an error reply. */
 void resp_code(char code[TIER_CODE_CAP], const char *text);
-/* Whether a value of an answer may go on, of which text[0..len) has come behind its type, and not
- * all: a string of up to most bytes, or a line. False before memory is taken for what a server says
- * that it will send. */
+/* An answer's value has come in part: text[0..len), behind its type. Whether the rest may follow:
+ * of a string of at most most bytes, or of a line. Ask before memory is taken for the length that
+ * the server announces. */
 bool resp_may_grow(const char *text, size_t len, uint64_t most);
 
 /* The value behind "NAME:" at the beginning of a line of INFO, in buf. */

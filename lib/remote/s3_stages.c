@@ -1,5 +1,5 @@
-/* Beside s3.c: an operation as a sequence of stages, and what a multipart upload says at its begin
- * and its end. Sending the requests of a stage is s3.c's. */
+/* Beside s3.c, which sends the requests of a stage: decides which stage of an operation comes next,
+ * and knows the texts that begin and complete a multipart upload. */
 #include "lib/remote/s3_stages.h"
 
 #include <errno.h>

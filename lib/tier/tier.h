@@ -183,7 +183,7 @@ struct tier_ops {
     /* Frees t; nothing may be in flight. Returns the first failure of the run, with *e. */
     int (*close)(struct tier *t, struct err *e);
 };
-/* kick and adopt of an engine that begins at once and stores nothing. */
+/* For engines that begin operations at once and store nothing: kick, and adopt. */
 void tier_kick_nothing(struct tier *t);
 int tier_adopt_nothing(struct tier *t, struct tier_op *op, uint64_t *size, uint64_t *generation);
 
