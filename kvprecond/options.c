@@ -91,7 +91,7 @@ static int check_files(const struct options *o, struct err *e)
         files[n++] =
             (struct file_use){FILES_TARGET, "the target", o->remote ? NULL : o->targets[i].path};
     for (size_t i = 1; i < 3; i++)
-        if (files[i].path && strcmp(files[i].path, "-") == 0)
+        if (files_is_dash(files[i].path))
             return err_set(e, EINVAL, ERR_INPUT, files[i].option,
                            "needs a file name; --json prints the result");
     return files_check(files, n, e);

@@ -38,11 +38,6 @@ static int refuse(struct err *e, const char *option, const char *why)
     return err_set(e, -EINVAL, ERR_INPUT, option, "%s", why);
 }
 
-static bool is_dash(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 /* Forms of the report, and outputs that are made of one report or one file. */
 static int check_forms(const struct options *o, size_t files, struct err *e)
 {
@@ -87,19 +82,19 @@ static int check_forms(const struct options *o, size_t files, struct err *e)
     /* Names of users come from the trace: they never become paths. */
     if (o->hgrm && o->by & GROUPS_TEXT)
         return refuse(e, "--hgrm", "does not apply with --by user, endpoint, thread or engine");
-    if (is_dash(o->hgrm))
+    if (files_is_dash(o->hgrm))
         return refuse(e, "--hgrm", "writes files into a folder, not to standard output");
 
     /* Standard output takes one of the report, a page, a fio job and benchmark results. */
-    bool taken = !o->output || is_dash(o->output);
-    if (is_dash(o->html) && taken)
+    bool taken = !o->output || files_is_dash(o->output);
+    if (files_is_dash(o->html) && taken)
         return refuse(e, "--html",
                       "would mix with the report on standard output: give --output too");
-    taken |= is_dash(o->html);
-    if (is_dash(o->fio_job) && taken)
+    taken |= files_is_dash(o->html);
+    if (files_is_dash(o->fio_job) && taken)
         return refuse(e, "--fio-job",
                       "would mix with the report on standard output: give --output too");
-    if (is_dash(o->mlperf) && (taken || is_dash(o->fio_job)))
+    if (files_is_dash(o->mlperf) && (taken || files_is_dash(o->fio_job)))
         return refuse(e, "--mlperf",
                       "would mix with the report on standard output: give --output too");
     return 0;
@@ -187,11 +182,11 @@ static int check_standard_input(const struct options *o, const char *const *file
     bool input = n == 0 && o->compare.count == 0 && !o->answer;
 
     for (size_t i = 0; i < n; i++)
-        input |= is_dash(files[i]);
+        input |= files_is_dash(files[i]);
     for (size_t i = 0; i < o->compare.count; i++)
-        input |= is_dash(o->compare.item[i]);
+        input |= files_is_dash(o->compare.item[i]);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        input |= is_dash(others[i]);
+        input |= files_is_dash(others[i]);
     return input && conf_is_stdin(&o->config)
                ? refuse(e, "standard input", "only one of --config and the input can come from it")
                : 0;
@@ -204,7 +199,7 @@ static int check_reuse(const char *const *files, size_t n, struct err *e)
 
     for (size_t i = 0; i < n && !once; i++) {
         struct stat st;
-        once = is_dash(files[i]) ||
+        once = files_is_dash(files[i]) ||
                (stat(files[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
     }
     return once ? refuse(e, "--reuse", "reads its file twice, so it cannot be a pipe") : 0;

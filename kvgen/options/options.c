@@ -31,11 +31,6 @@ static int refuse(struct err *e, const char *option, const char *why)
     return err_set(e, -EINVAL, ERR_INPUT, option, "%s", why);
 }
 
-static bool is_dash(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
-}
-
 const char *options_output(const struct options *o)
 {
     return strcmp(o->output, "none") == 0 ? NULL : o->output;
@@ -91,10 +86,10 @@ const struct compat *options_compat(const struct options *o)
 /* Only one file can come from standard input. */
 static int check_standard_input(const struct options *o, struct err *e)
 {
-    unsigned dashes = conf_is_stdin(&o->config) + is_dash(o->users_file);
+    unsigned dashes = conf_is_stdin(&o->config) + files_is_dash(o->users_file);
 
     for (size_t i = 0; i < o->inputs.count; i++)
-        dashes += is_dash(o->inputs.item[i]);
+        dashes += files_is_dash(o->inputs.item[i]);
     return dashes > 1 ? refuse(e, "standard input",
                                "only one of --config, --input and --users-file can come from it")
                       : 0;
@@ -222,7 +217,7 @@ static const char *why_not(uint32_t takes, uint32_t source)
                : "does not apply to this input, whose rows say how large their blocks are";
 }
 
-/* A cache of an engine is asked for requests, not for what another one did. */
+/* An engine's cache needs requests; recorded events only tell what another cache did. */
 static int check_cached_source(const struct options *o, bool recording, bool trace, struct err *e)
 {
     if (o->engine.kind && recording)
@@ -239,7 +234,7 @@ static int check_cached_source(const struct options *o, bool recording, bool tra
     return 0;
 }
 
-/* Modes that are looked at before the sources. trace: the rows are given. */
+/* The modes that are checked before the sources. trace: the input has rows, no requests. */
 static int check_first_modes(const struct options *o, bool trace, const struct opt_parser *p,
                              struct err *e)
 {
@@ -537,7 +532,7 @@ static int check_name(const struct options *o, struct err *e)
 {
     const char *want = NULL;
 
-    if (!options_output(o) || (is_dash(o->output) && o->format != OPTIONS_FIO))
+    if (!options_output(o) || (files_is_dash(o->output) && o->format != OPTIONS_FIO))
         return 0;
     if (o->format == OPTIONS_SAI3 && !text_ends_with(o->output, o->zstd ? ".tsv.zst" : ".tsv") &&
         !text_ends_with(o->output, ".tsv.zst"))
@@ -553,8 +548,9 @@ static int check_name(const struct options *o, struct err *e)
 
 static int check_output(const struct options *o, const struct opt_parser *p, struct err *e)
 {
-    int to_stdout = is_dash(o->output) + is_dash(o->summary) + is_dash(o->dump_users) +
-                    is_dash(o->curve) + is_dash(o->answer);
+    int to_stdout = files_is_dash(o->output) + files_is_dash(o->summary) +
+                    files_is_dash(o->dump_users) + files_is_dash(o->curve) +
+                    files_is_dash(o->answer);
     int rc;
 
     if (o->segment_bytes % 4096 != 0)
@@ -567,7 +563,7 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
         return rc;
     if (o->preload && opt_given(p, "settle"))
         return refuse(e, "--settle", "does not apply with --preload, which keeps all times");
-    if (o->preload && is_dash(o->output))
+    if (o->preload && files_is_dash(o->output))
         return refuse(e, "--preload", "writes two files: --output needs a name");
     if (to_stdout > 1)
         return refuse(e, "standard output",
@@ -578,7 +574,7 @@ static int check_output(const struct options *o, const struct opt_parser *p, str
         return refuse(e, "--output",
                       "the trace would fill this terminal: give -o FILE, -o none to simulate only, "
                       "or -o - to print it here");
-    if (o->zstd && is_dash(o->output) && isatty(STDOUT_FILENO))
+    if (o->zstd && files_is_dash(o->output) && isatty(STDOUT_FILENO))
         return refuse(e, "--zstd", "a terminal cannot show compressed rows");
     return 0;
 }

@@ -13,24 +13,24 @@
 
 #include "lib/base/save.h"
 
+bool files_is_dash(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 static bool is_output(const struct file_use *f)
 {
     return f->path && (f->use == FILES_WRITTEN || f->use == FILES_STREAMED);
 }
 
-static bool is_standard(const struct file_use *f)
-{
-    return strcmp(f->path, "-") == 0;
-}
-
 static const char *name_of(const struct file_use *f)
 {
-    return !is_standard(f) ? f->path : is_output(f) ? "standard output" : "standard input";
+    return !files_is_dash(f->path) ? f->path : is_output(f) ? "standard output" : "standard input";
 }
 
 static bool look_at(const struct file_use *f, struct stat *st)
 {
-    if (is_standard(f))
+    if (files_is_dash(f->path))
         return fstat(is_output(f) ? STDOUT_FILENO : STDIN_FILENO, st) == 0;
     return stat(f->path, st) == 0;
 }
@@ -39,7 +39,7 @@ static bool is_same(const struct file_use *a, const struct file_use *b)
 {
     struct stat st_a, st_b;
 
-    if (!is_standard(a) && !is_standard(b))
+    if (!files_is_dash(a->path) && !files_is_dash(b->path))
         return save_is_same(a->path, b->path);
     return look_at(a, &st_a) && look_at(b, &st_b) && S_ISREG(st_a.st_mode) &&
            st_a.st_dev == st_b.st_dev && st_a.st_ino == st_b.st_ino;
@@ -108,7 +108,8 @@ static int check_pair(const struct file_use *out, const struct file_use *other, 
 {
     bool target = other->use == FILES_TARGET;
 
-    if (target && is_output(out) && !is_standard(out) && lies_within(out->path, other->path))
+    if (target && is_output(out) && !files_is_dash(out->path) &&
+        lies_within(out->path, other->path))
         return err_set(e, -EINVAL, ERR_INPUT, out->path,
                        "lies in the target %s, where only objects may be (%s)", other->path,
                        out->option);
@@ -145,7 +146,7 @@ static int check_place(const struct file_use *f, struct err *e)
     char folder[PATH_MAX];
     struct stat st;
 
-    if (is_standard(f))
+    if (files_is_dash(f->path))
         return 0;
     if (lies_in_store(f->path, folder))
         return err_set(e, -EINVAL, ERR_INPUT, f->path,
@@ -159,7 +160,7 @@ static int check_place(const struct file_use *f, struct err *e)
 
 int files_check_terminal(const char *path, struct err *e)
 {
-    if (strcmp(path, "-") != 0 || !isatty(STDIN_FILENO))
+    if (!files_is_dash(path) || !isatty(STDIN_FILENO))
         return 0;
     return err_set(e, -EINVAL, ERR_INPUT, "standard input",
                    "is a terminal: name a file, or pipe one in (see --help for examples)");

@@ -3,6 +3,7 @@
 #ifndef KVTRACE_OPT_FILES_H
 #define KVTRACE_OPT_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/err.h"
@@ -28,6 +29,9 @@ struct file_use {
  * that they lead to. Then checks that all outputs can be written. Nothing is created. Class
  * ERR_INPUT, for an output that cannot be written ERR_OUTPUT. */
 int files_check(const struct file_use *files, size_t n, struct err *e);
+
+/* Whether the path is "-"; NULL: it is not. */
+bool files_is_dash(const char *path);
 
 /* Refuses a path that is "-" when standard input is a terminal, where the program would wait for
  * somebody to type. -EINVAL, class ERR_INPUT. */
