@@ -62,7 +62,7 @@ int setup_apply(struct run *r, struct err *e)
 
     if (rc < 0)
         return rc;
-    /* Turns of people hold what is new in them. */
+    /* A turn of people has only its new tokens, so all earlier turns are looked up. */
     r->workload.reload_all |= mix_is_people(&r->o.mix);
     r->reading.force = r->o.force_model;
     rc = model_find(&r->model, r->o.model, r->conf, &r->reading, e);

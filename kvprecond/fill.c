@@ -96,8 +96,8 @@ struct fill {
     bool filled;              /* the caller has been told */
 };
 
-/* A write from start_ns to done_ns: adds it to held when its thread or the process was away for a
- * part of it. gaps, held: NULL: nothing is watched. 0 or -ENOMEM. */
+/* Adds a write from start_ns to done_ns to held, if its thread or the process was away meanwhile.
+ * If gaps or held is NULL, nothing is watched. 0 or -ENOMEM. */
 static int fill_hold(const struct gap_list *gaps, struct fill_held *held, int64_t start_ns,
                      int64_t done_ns)
 {
@@ -157,7 +157,8 @@ static void release(struct writer *w)
         pthread_mutex_unlock(&w->lock);
 }
 
-/* An empty buffer, with the write that comes next. NULL: one of them is lacking. Held. */
+/* Takes an empty buffer and the next write. NULL: there is no buffer, or no write. Hold the lock.
+ */
 static struct write *take_write(struct writer *w)
 {
     struct write *s = w->empty;
@@ -204,7 +205,7 @@ static void *filler_run(void *arg)
     struct writer *w = arg;
     struct gap_loop gaps;
 
-    /* Gaps of a filler lengthen no write; what it waited may leave the target without work. */
+    /* Gaps of a filler lengthen no write. They may leave the target without work. */
     gap_loop_open(&gaps, w->fill->o->gaps, GAPS_OF_MEMORY, "filler", 0);
     pthread_mutex_lock(&w->lock);
     while (!stopping(w) && next_unit(w)) {
@@ -354,13 +355,13 @@ static void end_write(struct writer *w, struct write *s, int64_t now_ns)
     release(w);
 }
 
-/* More data can be made at once. */
+/* Whether this thread can make more data now. */
 static bool more_to_make(struct writer *w)
 {
     return !w->fillers && !stopping(w) && w->empty && next_unit(w);
 }
 
-/* Nothing is left to begin. */
+/* Whether all writes have begun. */
 static bool all_begun(struct writer *w)
 {
     hold(w);
@@ -585,7 +586,7 @@ static int writer_init(struct writer *w, struct fill *f, unsigned i)
     return 0;
 }
 
-/* stuck: engines may look at writes until the process ends. */
+/* stuck: engines may still use writes, so they are not freed. */
 static void writer_release(struct writer *w, bool stuck)
 {
     for (unsigned k = 0; k < TALLIES; k++)

@@ -30,11 +30,12 @@ struct block_size {
 void block_size_begin(struct block_size *b, int64_t stated);
 /* Whether a row fits. */
 bool block_size_fits(struct block_reading r, int64_t tokens, size_t ids);
-/* Which of the two readings of blocks of so many tokens a row fits. */
+/* A row may have ids of all its blocks, or of full blocks only. Which of the two readings its count
+ * of ids fits, for blocks of that many tokens. */
 enum block_fit {
     BLOCK_FIT_NONE,
     BLOCK_FIT_ALL,  /* ids of all blocks */
-    BLOCK_FIT_FULL, /* of full ones only */
+    BLOCK_FIT_FULL, /* ids of full blocks only */
     BLOCK_FIT_BOTH
 };
 enum block_fit block_size_fit(int64_t block_tokens, int64_t tokens, size_t ids);

@@ -129,23 +129,23 @@ const char *batch_unrecorded_text(enum batch_unrecorded what); /* in words; NULL
 
 /* What a reader reads. */
 enum batch_input {
-    BATCH_FILE, /* from it itself, or nothing */
-    BATCH_BYTES,
-    BATCH_JSON /* elements: lines, or those of an array */
+    BATCH_FILE,  /* batch_reader.file, or nothing */
+    BATCH_BYTES, /* batch_reader.bytes */
+    BATCH_JSON   /* batch_reader.json: elements, which are lines or stand in an array */
 };
 
-/* A reader of recordings: one format a file. Errors of a message have an empty where; recording.c
- * says the place. */
+/* A reader of recordings. Each format has its own, in a file of its own. Errors of a message have
+ * no place (where is empty); recording.c adds it. */
 struct batch_reader;
 struct batch_reader_ops {
-    size_t bytes; /* of the reader, which begins with a struct batch_reader and is zero */
+    size_t bytes; /* size of the reader's struct: a struct batch_reader, then members that are 0 */
     enum batch_input input;
-    /* Takes what it needs; NULL: nothing. 0 or negative errno with *e; close follows in any case.
-     */
+    /* Takes memory and the like; may be NULL. 0 or negative errno with *e. close is called in any
+     * case. */
     int (*begin)(struct batch_reader *r, struct err *e);
     /* 1 and the next message in *b; 0 at the end; BATCH_NONE_NOW; negative errno with *e. */
     int (*next)(struct batch_reader *r, struct batch *b, struct err *e);
-    void (*close)(struct batch_reader *r); /* gives that back; NULL: nothing */
+    void (*close)(struct batch_reader *r); /* gives back what begin took; may be NULL */
 };
 
 /* The first message sets the members behind unknown. */
@@ -161,14 +161,14 @@ struct batch_reader {
     uint64_t key; /* of the sequence hashes (names_fingerprint); 0: there are none */
 };
 
-/* A reader of file, from its start; file and o stay the caller's until it is closed. 0 or negative
- * errno with *e. */
+/* Opens a reader at the start of file. Keep file and o until it is closed. 0 or negative errno with
+ * *e. */
 int batch_reader_open(struct batch_reader **out, const struct batch_reader_ops *ops,
                       struct frame_in *file, const struct record_opts *o, struct err *e);
 void batch_reader_close(struct batch_reader *r);
-/* Says that a member is not what it must be: -EINVAL. */
+/* -EINVAL with *e: the member name is wrong. what: the words behind the name. */
 int batch_bad(struct err *e, const char *name, const char *what);
-/* As pick and pick_value. */
+/* Like pick and pick_value, with the error in *e. */
 int batch_pick(const struct pick *p, size_t n, const struct jsonin_v *v, void *to, struct err *e);
 int batch_pick_value(enum pick_as as, const struct jsonin_v *v, const char *name, void *to,
                      struct err *e);

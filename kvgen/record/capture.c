@@ -194,7 +194,7 @@ struct reader {
 static const struct pick head_fields[] = {
     {"reads", NULL, PICK_BOOL, false, offsetof(struct batch_reader, has_reads)},
     {"key", NULL, PICK_HASH_64, false, offsetof(struct batch_reader, key)}};
-/* Members of a line that are its message's, */
+/* Members of a line that belong to its message. */
 static const struct pick message_fields[] = {
     {"ts", NULL, PICK_NS, true, offsetof(struct batch, time_ns)},
     {"rank", NULL, PICK_I64, true, offsetof(struct batch, rank)},
@@ -202,7 +202,7 @@ static const struct pick message_fields[] = {
     {"by_object", NULL, PICK_BOOL, false, offsetof(struct batch, by_object)},
     {"seq", NULL, PICK_U64, false, offsetof(struct batch, seq)},
     {"publisher", NULL, PICK_HASH, true, offsetof(struct batch, publisher)}};
-/* and its event's. */
+/* Members of a line that belong to its event. */
 static const struct pick event_fields[] = {
     {"anywhere", NULL, PICK_BOOL, false, offsetof(struct event, anywhere)},
     {"move", NULL, PICK_BOOL, false, offsetof(struct event, told_move)},

@@ -19,8 +19,8 @@
 #include "lib/json/jsonin.h"
 
 enum {
-    USUAL_BLOCK = 512, /* tokens, where a file fits it and says nothing */
-    BLOCK_BYTES = 96   /* that the number of a block takes */
+    USUAL_BLOCK = 512, /* tokens of a block, if the file does not say and its rows fit */
+    BLOCK_BYTES = 96   /* of memory for the number of a block */
 };
 
 /* An edge between two steps by their names. Each step may come later in the file. */
@@ -29,10 +29,10 @@ struct link {
     struct step_edge edge;
 };
 
-/* What --config sample knows of a session. Sessions whose steps wait for each other are joined. */
+/* A session, for --config sample. Sessions whose steps wait for each other are joined. */
 struct session {
-    uint64_t least; /* hash of a name of their steps */
-    uint32_t with;
+    uint64_t least; /* the least hash of a name of its steps */
+    uint32_t with;  /* the session that it is joined with; itself: none, or it is the first */
     bool kept;
 };
 

@@ -106,7 +106,7 @@ static void make_ready(struct steps_player *p, uint32_t number, uint32_t at)
                                              .item = at});
 }
 
-/* A step was dispatched, or has ended: frees the steps that waited for that. */
+/* A step was dispatched, or has ended: the steps that waited only for that become ready. */
 static void follow(struct steps_player *p, uint64_t place, bool dispatch, int64_t now_ns)
 {
     uint32_t number = (uint32_t)(place >> 32), at = (uint32_t)place;

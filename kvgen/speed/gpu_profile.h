@@ -1,5 +1,5 @@
-/* gpu_profile.h - what a run says of its GPUs: --gpu-profile and --prefill, as plain numbers for
- * the simulator. */
+/* gpu_profile.h - turns --gpu-profile and --prefill into plain numbers about GPUs, for the
+ * simulator. */
 #ifndef KVGEN_SPEED_GPU_PROFILE_H
 #define KVGEN_SPEED_GPU_PROFILE_H
 
@@ -53,8 +53,8 @@ struct prefill_model {
     int64_t load_overhead_ns; /* once a request that loads from below Tier-0 */
 };
 
-/* Fills what computes, for m on engines of tensor_parallel GPUs, which the host's tiers serve
- * host_ranks times the bytes of a row. params: active parameters; 0: those of m. prefill: the file
+/* Sets a prefill_model for the model m on engines of tensor_parallel GPUs. The host's tiers move
+ * the bytes of a row host_ranks times. params: active parameters; 0: those of m. prefill: the file
  * of points; NULL: by calculation. 0, or negative errno with *e: the model does not tell what the
  * calculation needs, or the file's error. */
 struct prefill_setup {

@@ -69,7 +69,7 @@ const char *cell_seconds(char *buf, double s)
     return isfinite(s) ? units_format_duration(buf, CELL, s * 1e9) : cell_number(buf, s);
 }
 
-/* The unit that shows v with three digits before the point at most; *v becomes the number. */
+/* Chooses the unit in which v has at most three digits before the point, and converts *v to it. */
 static const char *unit_of(double *v, double step, const char *const unit[7])
 {
     size_t i = 0;

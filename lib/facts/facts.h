@@ -61,17 +61,17 @@ const char *facts_text(const struct facts *f, enum fact_id id);
 /* The count of that name in a fact of kind FACT_COUNTS; 0: it is not known. */
 uint64_t facts_counted(const struct facts *f, enum fact_id id, const char *name);
 
-/* Makes of into what is true of both. from NULL: a run that could tell nothing. */
+/* Merges from into *into by the rules of the table. from NULL: a run that left no facts. */
 void facts_merge(struct facts *into, const struct facts *from);
 
 /* Adds the object of a scope, with the scopes inside it, to the open object: every fact by its
  * name, null when it is not known. A scope that is not there is null. */
 void facts_write(struct jsonout *j, const struct facts *f, enum fact_scope scope);
-/* The same of one fact, by the last part of its name: "digest". */
+/* Adds one fact, by the last part of its name: "digest". */
 void facts_write_one(struct jsonout *j, const struct facts *f, enum fact_id id);
-/* Takes the scopes that f has not yet from a summary. A value of another kind is not known; a text
- * is made harmless (err.h). _step: takes FACTS_OF_STEP, which no summary has. _value: takes one
- * fact from wherever it stands. */
+/* Reads from a summary the scopes that f does not have yet. A value of another kind counts as not
+ * known; control characters of texts become '?' (err.h). _value reads one fact from v, wherever it
+ * stands. _step reads FACTS_OF_STEP, which no summary has. */
 void facts_read(struct facts *f, const struct jsonin_v *summary);
 void facts_read_value(struct facts *f, enum fact_id id, const struct jsonin_v *v);
 void facts_read_step(struct facts *f, const struct jsonin_v *document);

@@ -10,7 +10,7 @@
 #include "lib/remote/s3_ask.h"
 #include "lib/remote/s3_xml.h"
 
-/* The name of the upload that the answer body tells, and room for its tags. */
+/* Takes the name of the upload from the answer body, and makes room for its tags. */
 static int upload_begins(struct s3_job *j, const char *body, size_t len)
 {
     char name[S3_TOKEN_CAP];
@@ -41,7 +41,8 @@ static int upload_text(struct s3_job *j)
     return 0;
 }
 
-/* Contents have moved: is what op reads to be dropped, or what it replaces under another name? */
+/* Whether an object must be removed after contents have moved: one that op reads and drops, or one
+ * of another name that op replaces. */
 static bool removes_old(const struct tier_op *op)
 {
     return op->status == 0 && (op->verb == TIER_WRITE ? place_epoch(op->place) != 0
