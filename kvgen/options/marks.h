@@ -7,9 +7,8 @@
 
 /* ---- sets of sources ---- */
 
-#define FROM(source) (UINT32_C(1) << OPTIONS_##source)
-#define FROM_REDONE  FROM(SOURCES) /* an existing trace with --retier: an engine's cache serves it \
-                                    */
+#define FROM(source)  (UINT32_C(1) << OPTIONS_##source)
+#define FROM_REDONE   FROM(SOURCES) /* a trace with --retier, served by an engine's cache */
 #define FROM_USERS    FROM(USERS)
 #define FROM_DATASETS FROM(SHAREGPT)
 #define FROM_ARRIVALS (FROM(BURST) | FROM(AZURE))
