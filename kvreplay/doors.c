@@ -35,7 +35,7 @@ double doors_imbalance(const struct doors *d, unsigned *busiest)
 }
 
 /* Time of the device, or else of the whole service, for a byte; negative: too few rows. */
-static double ns_for_byte(const struct counts_door_op *o)
+static double ns_for_byte(const struct counts_group *o)
 {
     const struct hist *h = hist_count(o->device) ? o->device : o->service;
 

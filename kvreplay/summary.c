@@ -25,21 +25,24 @@ static const char *const op_names[COUNTS_OPS] = {"read", "write", "delete"};
 
 /* ---- JSON ---- */
 
-static void json_group(struct jsonout *j, const struct counts_group *g)
+static void json_group(struct jsonout *j, const struct counts_group *g, bool of_door)
 {
     static const char *const part[COUNTS_PARTS] = {"slot_us", "meta_us", "io_us", "flush_us",
                                                    "host_us"};
 
     jsonout_u64(j, "ops", g->ops);
     jsonout_u64(j, "bytes", g->bytes);
-    jsonout_f64(j, "object_bytes_mean", g->ops ? (double)g->bytes / (double)g->ops : NAN);
+    if (!of_door)
+        jsonout_f64(j, "object_bytes_mean", g->ops ? (double)g->bytes / (double)g->ops : NAN);
     jsonout_u64(j, "not_ok", g->failed);
     jsonout_f64(j, "gib_per_s", g->ops ? counts_rate(g) / (double)UNITS_GIB : NAN);
     jsonout_hist(j, "service_us", g->service, 1e3);
-    jsonout_hist(j, "wait_us", g->wait, 1e3);
-    jsonout_hist(j, "response_us", g->response, 1e3);
+    if (!of_door) {
+        jsonout_hist(j, "wait_us", g->wait, 1e3);
+        jsonout_hist(j, "response_us", g->response, 1e3);
+    }
     jsonout_hist(j, "device_us", g->device, 1e3);
-    for (unsigned i = 0; i < COUNTS_PARTS; i++)
+    for (unsigned i = 0; i < COUNTS_PARTS && !of_door; i++)
         jsonout_hist(j, part[i], g->part[i], 1e3);
 }
 
@@ -91,14 +94,8 @@ static void json_doors(struct jsonout *j, const struct summary *s, unsigned tier
         jsonout_f64(j, "share", d->share[i]);
         jsonout_u64(j, "full", d->counts[i].full);
         for (unsigned op = 0; op < COUNTS_OPS; op++) {
-            const struct counts_door_op *o = &d->counts[i].op[op];
             jsonout_object(j, op_names[op]);
-            jsonout_u64(j, "ops", o->ops);
-            jsonout_u64(j, "bytes", o->bytes);
-            jsonout_u64(j, "not_ok", o->failed);
-            jsonout_f64(j, "gib_per_s", o->ops ? counts_door_rate(o) / (double)UNITS_GIB : NAN);
-            jsonout_hist(j, "service_us", o->service, 1e3);
-            jsonout_hist(j, "device_us", o->device, 1e3);
+            json_group(j, &d->counts[i].op[op], true);
             jsonout_end(j);
         }
         jsonout_end(j);
@@ -147,7 +144,7 @@ static void json_tier(struct jsonout *j, const struct summary *s, unsigned i)
         struct counts_group sum;
         jsonout_object(j, op_names[op]);
         if (counts_sum(s->evidence->counts, i, op, &sum) == 0)
-            json_group(j, &sum);
+            json_group(j, &sum, false);
         else
             jsonout_fail(j);
         counts_group_release(&sum);
@@ -460,7 +457,7 @@ struct jsonout *summary_json(const struct summary *s)
         jsonout_text_value(j, "op", trace_op_text(g->op));
         jsonout_text_value(j, "phase",
                            g->phase == TRACE_NO_PHASE ? NULL : trace_phase_text(g->phase));
-        json_group(j, g);
+        json_group(j, g, false);
         jsonout_end(j);
     }
     jsonout_end(j);
@@ -651,12 +648,12 @@ static void text_doors(FILE *out, const struct doors *d)
         uint64_t failed = 0;
         fprintf(out, "  %s:", d->door[i].endpoint);
         for (unsigned op = 0; op < COUNTS_OPS; op++) {
-            const struct counts_door_op *o = &d->counts[i].op[op];
+            const struct counts_group *o = &d->counts[i].op[op];
             failed += o->failed;
             if (o->ops > 0 && op != TRACE_DELETE)
                 fprintf(out, " %s %s at %s, P99 %s, device P99 %s;", op_names[op],
                         units_format_bytes(bytes, sizeof(bytes), (double)o->bytes),
-                        units_format_rate(rate, sizeof(rate), counts_door_rate(o)),
+                        units_format_rate(rate, sizeof(rate), counts_rate(o)),
                         text_time(p99, o->service, 990000), text_time(device, o->device, 990000));
         }
         fprintf(out, " %llu not ok\n", (unsigned long long)failed);

@@ -115,13 +115,6 @@ static void end_run(struct reading *r)
         r->rc = r->sink->end(r->sink->arg);
 }
 
-static double number(const struct jsonin_v *v, const char *member)
-{
-    double n = NAN;
-    jsonin_f64(jsonin_get(v, member), &n);
-    return n;
-}
-
 static double ratio(double a, double b)
 {
     return b > 0 ? a / b : NAN;
@@ -424,7 +417,7 @@ static double bytes_of(const struct jsonin_v *rows_by, const char *op)
         const struct jsonin_v *v = jsonin_at(rows_by, i);
         const char *its = jsonin_text(jsonin_get(v, "op"), NULL);
         if (its && strcmp(its, op) == 0)
-            sum += number(v, "bytes");
+            sum += jsonin_number(v, "bytes");
     }
     return sum;
 }
@@ -433,15 +426,16 @@ static void put_kvgen(struct reading *r, const struct jsonin_v *v)
 {
     const struct jsonin_v *rows = jsonin_get(v, "rows_by");
     /* The summary counts tokens when a request is done, a trace when its generation begins. */
-    bool all_done = number(v, "requests.completed") == number(v, "requests.served");
-    double generated = all_done ? number(v, "requests.generated_tokens") : NAN;
+    bool all_done = jsonin_number(v, "requests.completed") == jsonin_number(v, "requests.served");
+    double generated = all_done ? jsonin_number(v, "requests.generated_tokens") : NAN;
     put_mapped(r, v, of_kvgen);
     put_number(r, figure_id(FIGURE_OF_WALL, FIGURE_GENERATED_TOKENS), generated);
-    put_rate(r, generated, number(v, "trace.simulated_s"));
-    put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN),
-               ratio(number(v, "requests.context_tokens"), number(v, "requests.served")));
+    put_rate(r, generated, jsonin_number(v, "trace.simulated_s"));
+    put_number(
+        r, figure_id(FIGURE_OF_REQUESTS, FIGURE_CONTEXT_TOKENS_MEAN),
+        ratio(jsonin_number(v, "requests.context_tokens"), jsonin_number(v, "requests.served")));
     put_number(r, figure_id(FIGURE_OF_REQUESTS, FIGURE_GENERATED_TOKENS_MEAN),
-               ratio(generated, number(v, "requests.completed")));
+               ratio(generated, jsonin_number(v, "requests.completed")));
     put_number(r, figure_id(FIGURE_OF_CACHE, FIGURE_READ_WRITE_RATIO),
                ratio(bytes_of(rows, "Read"), bytes_of(rows, "Write")));
 }
@@ -533,7 +527,7 @@ static int read_root(struct reading *r, const struct jsonin_v *v)
     } else if (HAS(v, "duration", "completed", "total_output_tokens")) {
         begin_run(r, "engine");
         put_mapped(r, v, of_engine);
-        put_token_means(r, number(v, "total_input_tokens"), r->tokens, r->requests);
+        put_token_means(r, jsonin_number(v, "total_input_tokens"), r->tokens, r->requests);
         end_run(r);
     } else {
         return -ENOTSUP;

@@ -210,10 +210,13 @@ static bool is_empty(const struct scan *s, const struct facts *f)
 static void take_groups(struct rank *k, const struct jsonin_v *summary)
 {
     static const char *const path[2] = {"read.service_us.p95", "write.service_us.p95"};
-    const struct jsonin_v *groups = jsonin_get(summary, "groups"), *tiers;
+    const struct jsonin_v *groups = jsonin_get(summary, "groups");
+    const struct jsonin_v *tiers = jsonin_get(summary, "tiers");
 
-    for (uint8_t tier = 0; tier < TRACE_TIERS; tier++)
-        k->p95_ns[tier][0] = k->p95_ns[tier][1] = NAN;
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        for (unsigned d = 0; d < 2; d++)
+            k->p95_ns[t][d] =
+                1e3 * jsonin_number(jsonin_find(tiers, "tier", trace_tier_text(t)), path[d]);
     for (size_t i = 0; i < jsonin_count(groups); i++) { /* by tier, operation and phase */
         const char *op = jsonin_text(jsonin_get(jsonin_at(groups, i), "op"), NULL);
         uint64_t bytes = 0;
@@ -221,24 +224,6 @@ static void take_groups(struct rank *k, const struct jsonin_v *summary)
             jsonin_u64(jsonin_get(jsonin_at(groups, i), "bytes"), &bytes);
         k->bytes += bytes;
     }
-    tiers = jsonin_get(summary, "tiers");
-    for (size_t i = 0; i < jsonin_count(tiers); i++) {
-        const char *name = jsonin_text(jsonin_get(jsonin_at(tiers, i), "tier"), NULL);
-        uint8_t t = 0;
-        double us;
-        while (name && t < TRACE_TIERS && strcmp(name, trace_tier_text(t)) != 0)
-            t++;
-        for (int d = 0; name && t < TRACE_TIERS && d < 2; d++)
-            if (jsonin_f64(jsonin_get(jsonin_at(tiers, i), path[d]), &us) == 0)
-                k->p95_ns[t][d] = us * 1e3;
-    }
-}
-
-static double seconds_of_us(const struct jsonin_v *v, const char *path)
-{
-    double us;
-
-    return jsonin_f64(jsonin_get(v, path), &us) == 0 ? us / 1e6 : NAN;
 }
 
 /* item: what rank 0 wrote of one of them. */
@@ -262,8 +247,8 @@ static int take_member(struct parts *r, const char *path, const struct jsonin_v 
         k->whole = true;
         k->start_s = r->n > 1 ? r->item[0].start_s
                               : facts_number(&p.facts, FACT_START_S); /* one instant of all */
-        k->late_s = seconds_of_us(item, "late_us");
-        k->clock_error_s = seconds_of_us(item, "offset_error_us");
+        k->late_s = jsonin_number(item, "late_us") / 1e6;
+        k->clock_error_s = jsonin_number(item, "offset_error_us") / 1e6;
         snprintf(k->host, sizeof(k->host), "%s", host ? host : "");
         err_make_harmless(k->host);
         take_facts(k, &p.facts);

@@ -246,12 +246,12 @@ int gpu_profile_set(struct gpu_profile *g, const char *text, struct err *e)
 /* NULL: done; else what is wrong with the point. */
 static const char *read_point(struct prefill_point *p, const struct jsonin_v *v)
 {
-    double ms;
+    double ms = jsonin_number(v, "ms");
     if (jsonin_u64(jsonin_get(v, "cached"), &p->cached) < 0 || p->cached > MAX_TOKENS)
         return "cached: expected a number of tokens";
     if (jsonin_u64(jsonin_get(v, "new"), &p->fresh) < 0 || p->fresh < 1 || p->fresh > MAX_TOKENS)
         return "new: expected a number of tokens, at least 1";
-    if (jsonin_f64(jsonin_get(v, "ms"), &ms) < 0 || !(ms >= 1e-6 && ms <= MAX_MS))
+    if (!(ms >= 1e-6 && ms <= MAX_MS))
         return "ms: expected a number above 0, at most 1e9";
     p->ns = ms * 1e6;
     return NULL;

@@ -134,11 +134,8 @@ static int set_parts(struct tier_model *m, const char *text, const char *parts, 
  * least. false: nothing was measured. */
 static bool measured_path(struct tier_model_path *path, const struct jsonin_v *v)
 {
-    double gib_per_s, min_us;
-    if (jsonin_f64(jsonin_get(v, "gib_per_s"), &gib_per_s) < 0 ||
-        jsonin_f64(jsonin_get(v, "service_us.min"), &min_us) < 0)
-        return false;
-    double rate = gib_per_s * (double)UNITS_GIB;
+    double rate = jsonin_number(v, "gib_per_s") * (double)UNITS_GIB;
+    double min_us = jsonin_number(v, "service_us.min");
     if (!(rate >= 1) || rate > MAX_RATE || !(min_us >= 0) || min_us > 1e12)
         return false;
     path->bytes_per_s = (uint64_t)rate;
@@ -171,14 +168,9 @@ int tier_model_measured(struct tier_model model[TRACE_TIERS], enum trace_tier on
     if (!program || strcmp(program, "kvreplay") != 0)
         return err_set(e, -EINVAL, ERR_INPUT, where,
                        "neither a summary of kvreplay nor a measurement of kvtrace model");
-    for (size_t i = 0; i < jsonin_count(tiers); i++) {
-        const struct jsonin_v *v = jsonin_at(tiers, i);
-        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
-        for (int t = 0; name && t < TRACE_TIERS; t++)
-            if (strcmp(name, trace_tier_text((enum trace_tier)t)) == 0 &&
-                (only == TRACE_NO_TIER || (enum trace_tier)t == only))
-                found |= measured_tier(&model[t], v);
-    }
+    for (unsigned t = 0; t < TRACE_TIERS; t++)
+        if (only == TRACE_NO_TIER || t == only)
+            found |= measured_tier(&model[t], jsonin_find(tiers, "tier", trace_tier_text(t)));
     if (found)
         return 0;
     return err_set(e, -EINVAL, ERR_INPUT, where, "has no measured rates of %s",

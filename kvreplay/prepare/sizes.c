@@ -25,13 +25,9 @@ static uint64_t provenance_capacity(const char *provenance, unsigned tier)
 
     if (!provenance || jsonin_parse(&doc, provenance, strlen(provenance), "", NULL) < 0)
         return 0;
-    const struct jsonin_v *tiers = jsonin_get(jsonin_root(doc), "tiers");
-    for (size_t i = 0; i < jsonin_count(tiers); i++) {
-        const struct jsonin_v *v = jsonin_at(tiers, i);
-        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
-        if (name && strcmp(name, trace_tier_text((enum trace_tier)tier)) == 0)
-            jsonin_u64(jsonin_get(v, "capacity_bytes"), &bytes);
-    }
+    const struct jsonin_v *v = jsonin_find(jsonin_get(jsonin_root(doc), "tiers"), "tier",
+                                           trace_tier_text((enum trace_tier)tier));
+    jsonin_u64(jsonin_get(v, "capacity_bytes"), &bytes);
     jsonin_free(doc);
     return bytes;
 }

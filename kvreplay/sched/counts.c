@@ -100,11 +100,8 @@ int counts_init(struct counts *s)
 
 static void doors_release(struct counts *s, unsigned tier)
 {
-    for (unsigned i = 0; i < s->doors[tier] * COUNTS_OPS; i++) {
-        struct counts_door_op *o = &s->door[tier][i / COUNTS_OPS].op[i % COUNTS_OPS];
-        hist_free(o->service);
-        hist_free(o->device);
-    }
+    for (unsigned i = 0; i < s->doors[tier] * COUNTS_OPS; i++)
+        counts_group_release(&s->door[tier][i / COUNTS_OPS].op[i % COUNTS_OPS]);
     free(s->door[tier]);
 }
 
@@ -142,15 +139,10 @@ int counts_doors(struct counts *s, unsigned tier, unsigned doors)
     if (!s->door[tier])
         return -ENOMEM;
     s->doors[tier] = doors;
-    for (unsigned i = 0; i < doors * COUNTS_OPS; i++) {
-        struct counts_door_op *o = &s->door[tier][i / COUNTS_OPS].op[i % COUNTS_OPS];
-        o->first_start_ns = INT64_MAX;
-        o->last_done_ns = INT64_MIN;
-        o->service = hist_create();
-        o->device = hist_create();
-        if (!o->service || !o->device)
-            return -ENOMEM;
-    }
+    for (unsigned i = 0; i < doors; i++)
+        for (unsigned op = 0; op < COUNTS_OPS; op++)
+            if (group_init(&s->door[tier][i].op[op], tier, op, TRACE_NO_PHASE) < 0)
+                return -ENOMEM;
     return 0;
 }
 
@@ -289,14 +281,12 @@ void counts_beside_ended(struct counts *s, int64_t now_ns, bool foreign)
         s->foreign_ns = now_ns;
 }
 
-static void group_add(struct counts *s, struct counts_group *g, const struct row *r)
+/* What a group and a door have of every row. false: it did not end ok. */
+static bool sums_add(struct counts *s, struct counts_group *g, const struct trace_row *t)
 {
-    const struct trace_row *t = &r->t;
-    bool whole = r->part.slot_ns != TIER_UNKNOWN_NS && t->device_ns != TRACE_NONE;
-
     if (t->status != TRACE_OK) {
         g->failed++;
-        return;
+        return false;
     }
     g->ops++;
     g->bytes += t->op == TRACE_DELETE ? 0 : t->size;
@@ -307,6 +297,16 @@ static void group_add(struct counts *s, struct counts_group *g, const struct row
     counts_record(s, g->service, t->latency_ns);
     if (t->device_ns != TRACE_NONE)
         counts_record(s, g->device, t->device_ns);
+    return true;
+}
+
+static void group_add(struct counts *s, struct counts_group *g, const struct row *r)
+{
+    const struct trace_row *t = &r->t;
+    bool whole = r->part.slot_ns != TIER_UNKNOWN_NS && t->device_ns != TRACE_NONE;
+
+    if (!sums_add(s, g, t))
+        return;
     if (r->away_ns > 0 || r->in_burst) {
         held_add(s, g, COUNTS_HELD_SERVICE, r);
         held_add(s, g, COUNTS_HELD_DEVICE, r);
@@ -379,26 +379,6 @@ static void door_left(struct counts_door *d, const struct row *r)
         d->busy_ns += done_ns - d->busy_since_ns;
         d->busy_since_ns = done_ns; /* if others are there still */
     }
-}
-
-static void door_add(struct counts *s, struct counts_door *d, const struct row *r)
-{
-    const struct trace_row *t = &r->t;
-    struct counts_door_op *o = &d->op[t->op];
-    int64_t done_ns = t->start_ns + t->latency_ns;
-
-    d->full += t->status == ENOSPC;
-    if (t->status != TRACE_OK) {
-        o->failed++;
-        return;
-    }
-    o->ops++;
-    o->bytes += t->op == TRACE_DELETE ? 0 : t->size;
-    o->first_start_ns = t->start_ns < o->first_start_ns ? t->start_ns : o->first_start_ns;
-    o->last_done_ns = done_ns > o->last_done_ns ? done_ns : o->last_done_ns;
-    counts_record(s, o->service, t->latency_ns);
-    if (t->device_ns != TRACE_NONE)
-        counts_record(s, o->device, t->device_ns);
 }
 
 static void add_differing(struct counts_differing *d, int status)
@@ -474,8 +454,11 @@ void counts_add(struct counts *s, const struct row *r)
     add_lateness(s, r);
     if (has_tier && t->op < COUNTS_OPS)
         group_add(s, &s->group[counts_group_at(t->tier, t->op, t->phase)], r);
-    if (has_tier && t->op < COUNTS_OPS && r->door < s->doors[t->tier])
-        door_add(s, &s->door[t->tier][r->door], r);
+    if (has_tier && t->op < COUNTS_OPS && r->door < s->doors[t->tier]) {
+        struct counts_door *d = &s->door[t->tier][r->door];
+        d->full += t->status == ENOSPC;
+        sums_add(s, &d->op[t->op], t);
+    }
 }
 
 void counts_settle(struct counts *s)
@@ -518,19 +501,9 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
     return rc;
 }
 
-static double rate(uint64_t bytes, int64_t first_start_ns, int64_t last_done_ns)
-{
-    return last_done_ns > first_start_ns
-               ? (double)bytes * 1e9 / (double)(last_done_ns - first_start_ns)
-               : 0;
-}
-
 double counts_rate(const struct counts_group *g)
 {
-    return rate(g->bytes, g->first_start_ns, g->last_done_ns);
-}
-
-double counts_door_rate(const struct counts_door_op *d)
-{
-    return rate(d->bytes, d->first_start_ns, d->last_done_ns);
+    return g->last_done_ns > g->first_start_ns
+               ? (double)g->bytes * 1e9 / (double)(g->last_done_ns - g->first_start_ns)
+               : 0;
 }

@@ -59,8 +59,7 @@ struct counts_group {
     uint64_t zeros[COUNTS_PARTS];
 };
 
-/* Operations through one of the doors of a tier (struct tier_door), in rows as of struct
- * counts_group. */
+/* Operations through one of the doors of a tier (struct tier_door). */
 struct counts_door {
     uint64_t full; /* rows that ended with ENOSPC there */
     /* The time in which at least one row was there, and the bytes of all. 0: not known (a store
@@ -68,12 +67,7 @@ struct counts_door {
     int64_t busy_ns, busy_since_ns;
     uint64_t busy_bytes;
     unsigned in_flight;
-    struct counts_door_op {
-        uint64_t ops, bytes; /* of rows that ended ok */
-        uint64_t failed;     /* rows that did not */
-        int64_t first_start_ns, last_done_ns;
-        struct hist *service, *device; /* ns, of rows that ended ok */
-    } op[COUNTS_OPS];
+    struct counts_group op[COUNTS_OPS]; /* of all phases; of its times, service and device only */
 };
 
 /* Service and device times (enum counts_held), ns, of Tier-2 rows that ended ok in the measured
@@ -185,6 +179,5 @@ int counts_sum(const struct counts *s, unsigned tier, unsigned op, struct counts
 void counts_group_release(struct counts_group *g);
 /* Bytes per second from the first start to the last completion; 0 when no time went by. */
 double counts_rate(const struct counts_group *g);
-double counts_door_rate(const struct counts_door_op *d); /* as counts_rate */
 
 #endif

@@ -61,12 +61,10 @@ static struct gaps *take(const struct jsonin_v *list, bool process)
     for (size_t i = 0; g && i < n; i++) {
         const struct jsonin_v *v = jsonin_at(list, i);
         const char *thread = jsonin_text(jsonin_get(v, "thread"), NULL);
-        double start_s, end_s;
+        double start_s = jsonin_number(v, "start_s"), end_s = jsonin_number(v, "end_s");
         if (process && (!thread || strcmp(thread, PROCESS) != 0))
             continue;
-        if (jsonin_f64(jsonin_get(v, "start_s"), &start_s) == 0 &&
-            jsonin_f64(jsonin_get(v, "end_s"), &end_s) == 0 && fabs(start_s) < SECONDS_MAX &&
-            fabs(end_s) < SECONDS_MAX && end_s > start_s &&
+        if (fabs(start_s) < SECONDS_MAX && fabs(end_s) < SECONDS_MAX && end_s > start_s &&
             (!process || (end_s - start_s) * 1e9 >= GAP_STOP_NS))
             g->gap[g->count++] = (struct gap){llround(start_s * 1e9), llround(end_s * 1e9), 0};
     }

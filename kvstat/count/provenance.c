@@ -33,9 +33,8 @@ static void take_i64(int64_t *out, const struct jsonin_v *root, const char *path
 
 static void take_f64(double *out, const struct jsonin_v *root, const char *path)
 {
-    double v;
-    if (isnan(*out) && jsonin_f64(jsonin_get(root, path), &v) == 0)
-        *out = v;
+    if (isnan(*out))
+        *out = jsonin_number(root, path);
 }
 
 static void take_text(char *out, size_t n, const struct jsonin_v *root, const char *path)
@@ -71,11 +70,10 @@ static void take_storage_part(double *sum_ns, const struct jsonin_v *tier, const
     static const char *const directions[] = {"read", "write"};
     for (size_t d = 0; d < 2; d++) {
         char mean_path[64], count_path[64];
-        double mean_us, count;
         snprintf(mean_path, sizeof(mean_path), "%s.%s.mean", directions[d], part);
         snprintf(count_path, sizeof(count_path), "%s.%s.count", directions[d], part);
-        if (jsonin_f64(jsonin_get(tier, mean_path), &mean_us) == 0 &&
-            jsonin_f64(jsonin_get(tier, count_path), &count) == 0 && mean_us >= 0 && count >= 0)
+        double mean_us = jsonin_number(tier, mean_path), count = jsonin_number(tier, count_path);
+        if (mean_us >= 0 && count >= 0)
             *sum_ns = (isnan(*sum_ns) ? 0 : *sum_ns) + 1e3 * mean_us * count;
     }
 }
@@ -100,23 +98,19 @@ static bool is_text(const struct jsonin_v *v, const char *text)
 
 static void take_tiers(struct provenance *p, const struct jsonin_v *tiers)
 {
-    for (size_t i = 0; i < jsonin_count(tiers); i++) {
-        const struct jsonin_v *v = jsonin_at(tiers, i);
-        const char *name = jsonin_text(jsonin_get(v, "tier"), NULL);
-        for (unsigned t = 0; name && t < TRACE_TIERS; t++)
-            if (strcmp(name, trace_tier_text(t)) == 0) {
-                take_i64(&p->capacity_bytes[t], v, "capacity_bytes");
-                take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
-                p->empty[t] |= is_text(jsonin_get(v, "engine"), "null");
-                if (t != TRACE_STORAGE)
-                    continue;
-                take_storage_parts(p, v);
-                take_text(p->device, sizeof(p->device), v, "device");
-                take(&p->facts, FACT_ENGINE, v, "engine");
-                take_text(p->target, sizeof(p->target), v, "target");
-                take_list(&p->flags, jsonin_get(v, "flags"));
-                take_list(&p->fallbacks, jsonin_get(v, "fallbacks"));
-            }
+    const struct jsonin_v *v = jsonin_find(tiers, "tier", trace_tier_text(TRACE_STORAGE));
+
+    take_storage_parts(p, v);
+    take_text(p->device, sizeof(p->device), v, "device");
+    take(&p->facts, FACT_ENGINE, v, "engine");
+    take_text(p->target, sizeof(p->target), v, "target");
+    take_list(&p->flags, jsonin_get(v, "flags"));
+    take_list(&p->fallbacks, jsonin_get(v, "fallbacks"));
+    for (unsigned t = 0; t < TRACE_TIERS; t++) {
+        v = jsonin_find(tiers, "tier", trace_tier_text(t));
+        take_i64(&p->capacity_bytes[t], v, "capacity_bytes");
+        take_answer(&p->simulated[t], jsonin_get(v, "simulated"));
+        p->empty[t] |= is_text(jsonin_get(v, "engine"), "null");
     }
 }
 
@@ -227,10 +221,8 @@ static int take_queue(struct provenance_queue *q, const struct jsonin_v *line)
 
 static int64_t warmup_of(const struct jsonin_v *root)
 {
-    double s = 0;
-    if (jsonin_f64(jsonin_get(root, "warmup.seconds"), &s) < 0 || !(s > 0 && s < 1e9))
-        return 0;
-    return llround(s * 1e9);
+    double s = jsonin_number(root, "warmup.seconds");
+    return s > 0 && s < 1e9 ? llround(s * 1e9) : 0;
 }
 
 static void take_apart(struct provenance *p, const struct jsonin_v *list)

@@ -182,6 +182,24 @@ const struct jsonin_v *jsonin_at(const struct jsonin_v *array, size_t i)
     return i < jsonin_count(array) ? value_of(&array->in[i]) : NULL;
 }
 
+double jsonin_number(const struct jsonin_v *v, const char *path)
+{
+    double n = NAN;
+
+    jsonin_f64(jsonin_get(v, path), &n);
+    return n;
+}
+
+const struct jsonin_v *jsonin_find(const struct jsonin_v *array, const char *path, const char *text)
+{
+    for (size_t i = 0; i < jsonin_count(array); i++) {
+        const char *its = jsonin_text(jsonin_get(jsonin_at(array, i), path), NULL);
+        if (its && strcmp(its, text) == 0)
+            return jsonin_at(array, i);
+    }
+    return NULL;
+}
+
 size_t jsonin_members(const struct jsonin_v *object)
 {
     return is(object, JSONTREE_OBJECT) ? object->count : 0;

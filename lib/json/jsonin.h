@@ -39,6 +39,9 @@ const struct jsonin_v *jsonin_get(const struct jsonin_v *v, const char *path);
 bool jsonin_is_array(const struct jsonin_v *v);
 size_t jsonin_count(const struct jsonin_v *array);
 const struct jsonin_v *jsonin_at(const struct jsonin_v *array, size_t i);
+/* The first element whose member path is that text. */
+const struct jsonin_v *jsonin_find(const struct jsonin_v *array, const char *path,
+                                   const char *text);
 size_t jsonin_members(const struct jsonin_v *object);
 /* The i-th member of an object in file order, NULL past the end; *key is lent. */
 const struct jsonin_v *jsonin_member(const struct jsonin_v *object, size_t i, const char **key);
@@ -46,6 +49,7 @@ const struct jsonin_v *jsonin_member(const struct jsonin_v *object, size_t i, co
 int jsonin_i64(const struct jsonin_v *v, int64_t *out);
 int jsonin_u64(const struct jsonin_v *v, uint64_t *out);
 int jsonin_f64(const struct jsonin_v *v, double *out);
+double jsonin_number(const struct jsonin_v *v, const char *path); /* the same; NAN: there is none */
 int jsonin_bool(const struct jsonin_v *v, bool *out);
 /* UTF-8, NUL-terminated; *len (may be NULL) its length. NULL if v is not a string. */
 const char *jsonin_text(const struct jsonin_v *v, size_t *len);

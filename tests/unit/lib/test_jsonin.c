@@ -2,6 +2,7 @@
  * every mistake. A bug looked like an element cut at a quoted bracket, one that spans two reads of
  * the input torn apart, a number that silently lost its digits, or a cut file taken as whole. */
 /* builds: plain address arm64 */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,6 +100,24 @@ static void members_elements_and_scalars(void **state)
 }
 
 /* Numbers that fit no whole type. */
+static void an_element_is_found_by_a_member(void **state)
+{
+    (void)state;
+    struct jsonin *d =
+        parsed("[7, {}, {\"n\": 3}, {\"n\": \"ab\"}, {\"n\": \"a\", \"o\": {\"v\": 1.5}},"
+               " {\"n\": \"a\", \"o\": {\"v\": \"2\"}}]");
+    const struct jsonin_v *list = jsonin_root(d);
+
+    assert_ptr_equal(jsonin_find(list, "n", "a"), jsonin_at(list, 4));
+    assert_null(jsonin_find(list, "n", "b"));
+    assert_null(jsonin_find(jsonin_at(list, 4), "n", "a"));
+    assert_null(jsonin_find(NULL, "n", "a"));
+    assert_true(jsonin_number(jsonin_at(list, 4), "o.v") == 1.5);
+    assert_true(isnan(jsonin_number(jsonin_at(list, 5), "o.v")));
+    assert_true(isnan(jsonin_number(NULL, "o.v")));
+    jsonin_free(d);
+}
+
 static void no_whole_number(const char *text)
 {
     struct jsonin *d = parsed(text);
@@ -455,6 +474,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_elements_and_scalars),
+        cmocka_unit_test(an_element_is_found_by_a_member),
         cmocka_unit_test(whole_numbers_fit_or_are_refused),
         cmocka_unit_test(bad_documents),
         cmocka_unit_test(depth_is_bounded),
