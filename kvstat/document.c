@@ -83,6 +83,7 @@ struct reading {
     int rc;
     char path[FIGURE_NAME];  /* of the member being visited */
     double tokens, requests; /* of a run that a map reads; NAN: not told */
+    struct map_names names;  /* of all documents of a file */
 };
 
 static void put(struct reading *r, const struct figure *f)
@@ -138,7 +139,7 @@ static void put_mapped(struct reading *r, const struct jsonin_v *v, const struct
 {
     r->tokens = r->requests = NAN;
     if (r->rc == 0)
-        r->rc = map_read(map, v, take_figure, r);
+        r->rc = map_read(map, v, &r->names, take_figure, r);
 }
 
 static void put_token_means(struct reading *r, double context, double generated, double requests)
@@ -556,11 +557,11 @@ static int read_lines(const char *path, const struct document_sink *sink, struct
     struct jsonin_stream *s = NULL;
     struct frame_in *in = NULL;
     const struct jsonin_v *v;
+    struct reading r = {.sink = sink};
     int rc = frame_in_open(&in, path, NULL, e);
     if (rc == 0)
         rc = jsonin_stream_open(&s, in, DOCUMENT_BYTES_MAX, e);
     while (rc == 0 && (rc = jsonin_stream_next(s, &v, e)) == 1) {
-        struct reading r = {.sink = sink};
         snprintf(r.name, sizeof(r.name), "%s:%llu", path,
                  (unsigned long long)jsonin_stream_line(s));
         rc = read_document(&r, r.name, v, e);

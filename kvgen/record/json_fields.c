@@ -36,10 +36,10 @@ static uint64_t count(const struct json_fields *known, const struct jsonin_v *v,
             continue;
         }
         *place = at + 1;
-        int how = field(known, at)->how;
-        if (how != JSON_FIELD_WHOLE)
-            unknown +=
-                count(known, inner, how == JSON_FIELD_EVENT && !jsonin_get(inner, "type"), place);
+        const struct json_field *f = field(known, at);
+        bool of_events = f->how == JSON_FIELD_EVENT && !jsonin_get(inner, "type");
+        if (f->how != JSON_FIELD_WHOLE)
+            unknown += count(known, inner, of_events, place);
     }
     return unknown;
 }

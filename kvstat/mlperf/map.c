@@ -11,8 +11,6 @@
 
 /* All times of the benchmark are in ms, but for those of single requests. */
 #define NS_PER_MS 1e6
-/* No place in a map is greater. */
-#define PLACES 24
 
 /* ---- statistics ---- */
 
@@ -70,7 +68,8 @@ static void put_times(struct jsonout *j, const struct map_row *m, const struct h
     const unsigned percentiles =
         1 << FIGURE_P50 | 1 << FIGURE_P95 | 1 << FIGURE_P99 | 1 << FIGURE_P999 | 1 << FIGURE_P9999;
     const bool apart = !strchr(m->name, '*');
-    const unsigned which = m->statistics ? m->statistics : percentiles | apart << FIGURE_MEAN;
+    const unsigned which =
+        m->statistics ? m->statistics : percentiles | (unsigned)apart << FIGURE_MEAN;
     char name[64];
     if ((m->if_known || !apart) && (!h || hist_count(h) == 0))
         return;
@@ -163,65 +162,109 @@ void map_put(struct jsonout *j, const struct map_row *m, const void *values)
 
 /* ---- reading ---- */
 
-/* Makes a figure of the member v and calls fn with it. 0, or what fn returned. */
-static int read_one(const struct map_row *m, const struct jsonin_v *v,
-                    enum figure_statistic statistic, figure_fn fn, void *arg)
+/* A member that an object has of a map, and all of them in the order of their places. */
+struct found {
+    const struct map_row *row;
+    const struct jsonin_v *v;
+    enum figure_statistic statistic;
+};
+struct found_all {
+    size_t n;
+    struct found of[MAP_MEMBERS];
+};
+
+static void add_found(struct found_all *all, const struct found *one)
 {
-    char scratch[FIGURE_NAME];
-    struct figure f = {.id = figure_parse(m->figure, scratch), .form = FIGURE_FORM_TRUTH};
-    if (m->form == MAP_TRUTH)
-        return jsonin_bool(v, &f.truth) == 0 ? fn(arg, &f) : 0;
-    f.form = FIGURE_FORM_NUMBER;
-    if (jsonin_f64(v, &f.number) < 0 || !isfinite(f.number))
-        return 0;
-    if (statistic != FIGURE_VALUE)
-        f.id.statistic = (uint8_t)statistic;
-    if (m->unit > 0)
-        f.number *= m->unit;
-    else if (f.id.statistic != FIGURE_VALUE)
-        f.number *= NS_PER_MS / figure_scale(f.id.what);
-    return fn(arg, &f);
+    size_t at = all->n;
+    if (!one->v || at == MAP_MEMBERS)
+        return;
+    for (; at > 0 && all->of[at - 1].row->place > one->row->place; at--)
+        all->of[at] = all->of[at - 1];
+    all->of[at] = *one;
+    all->n++;
 }
 
 /* The member of an object, or NULL. Files of January 2026 call the storage tier nvme. */
 static const struct jsonin_v *member(const struct jsonin_v *object, const char *name)
 {
     const struct jsonin_v *v = jsonin_get(object, name);
-    const char *tier = strstr(name, "storage");
+    const char *tier = v ? NULL : strstr(name, "storage");
     char old[64];
-    if (v || !tier)
+    if (!tier)
         return v;
     snprintf(old, sizeof(old), "%.*snvme%s", (int)(tier - name), name, tier + strlen("storage"));
     return jsonin_get(object, old);
 }
 
-static int read_place(const struct map_row *m, const struct jsonin_v *object, unsigned place,
-                      figure_fn fn, void *arg)
+static void find(struct found_all *all, const struct map_row *m, const struct jsonin_v *object)
 {
-    int rc = 0;
-    for (; m->name && rc == 0; m++) {
-        const bool here = m->figure && m->place == place && (place > 0 || m->form == MAP_READ);
+    for (; m->name && object; m++) {
+        const bool here = m->figure && (m->place > 0 || m->form == MAP_READ);
         const unsigned reads = m->reads ? m->reads : 1 << FIGURE_P95;
         char name[64];
         if (!here && m->form != MAP_OBJECT)
             continue;
-        const struct jsonin_v *v = strchr(m->name, '*') ? object : member(object, m->name);
+        struct found one = {m, strchr(m->name, '*') ? object : member(object, m->name),
+                            FIGURE_VALUE};
+        const struct jsonin_v *in = one.v;
         if (m->form == MAP_OBJECT)
-            rc = read_place(m->in, v, place, fn, arg);
+            find(all, m->in, in);
         else if (m->form != MAP_TIMES)
-            rc = read_one(m, v, FIGURE_VALUE, fn, arg);
-        for (unsigned s = 0; m->form == MAP_TIMES && s < FIGURE_STATISTICS && rc == 0; s++)
-            if (reads >> s & 1)
-                rc = read_one(m, member(v, statistic_name(name, m->name, s)), s, fn, arg);
+            add_found(all, &one);
+        for (unsigned s = 0; m->form == MAP_TIMES && s < FIGURE_STATISTICS; s++)
+            if (reads >> s & 1) {
+                one.v = member(in, statistic_name(name, m->name, s));
+                one.statistic = s;
+                add_found(all, &one);
+            }
     }
-    return rc;
 }
 
-int map_read(const struct map_row *rows, const struct jsonin_v *object, figure_fn fn, void *arg)
+static struct figure_id name_of(struct map_names *names, const struct map_row *m)
 {
+    size_t at = 0;
+    char scratch[FIGURE_NAME];
+    while (at < names->n && names->of[at].row != m)
+        at++;
+    if (at < names->n)
+        return names->of[at].id;
+    struct figure_id id = figure_parse(m->figure, scratch);
+    id.member = id.scope == FIGURE_OF_OTHER ? m->figure : NULL;
+    if (at < MAP_MEMBERS) {
+        names->of[at].row = m;
+        names->of[at].id = id;
+        names->n++;
+    }
+    return id;
+}
+
+/* A figure, whose identity is known, of the member v. 0, or what fn returned. */
+static int read_one(const struct found *of, struct figure_id id, figure_fn fn, void *arg)
+{
+    const struct map_row *m = of->row;
+    struct figure f = {.id = id, .form = FIGURE_FORM_TRUTH};
+    if (m->form == MAP_TRUTH)
+        return jsonin_bool(of->v, &f.truth) == 0 ? fn(arg, &f) : 0;
+    f.form = FIGURE_FORM_NUMBER;
+    if (jsonin_f64(of->v, &f.number) < 0)
+        return 0;
+    if (of->statistic != FIGURE_VALUE)
+        f.id.statistic = (uint8_t)of->statistic;
+    if (m->unit > 0)
+        f.number *= m->unit;
+    else if (f.id.statistic != FIGURE_VALUE)
+        f.number *= NS_PER_MS / figure_scale(f.id.what);
+    return isfinite(f.number) ? fn(arg, &f) : 0;
+}
+
+int map_read(const struct map_row *rows, const struct jsonin_v *object, struct map_names *names,
+             figure_fn fn, void *arg)
+{
+    struct found_all all = {.n = 0};
     int rc = 0;
-    for (unsigned place = 0; place <= PLACES && rc == 0; place++)
-        rc = read_place(rows, object, place, fn, arg);
+    find(&all, rows, object);
+    for (size_t i = 0; i < all.n && rc == 0; i++)
+        rc = read_one(&all.of[i], name_of(names, all.of[i].row), fn, arg);
     return rc;
 }
 

@@ -24,6 +24,10 @@ enum map_form {
     MAP_OWN     /* put writes it */
 };
 
+enum {
+    MAP_MEMBERS = 48 /* more than any map reads */
+};
+
 struct map_row {
     const char *name;   /* of the member; NULL: the end */
     const char *figure; /* kvstat's name of its figure; NULL: it is none */
@@ -45,10 +49,19 @@ struct map_row {
 /* Writes the rows into the open object. values: the writer's struct; it begins with a pointer to
  * the figures of the run. */
 void map_put(struct jsonout *j, const struct map_row *rows, const void *values);
-/* Calls fn with each figure that the object has, until fn returns something else than 0. Returns
- * what fn returned last. */
-int map_read(const struct map_row *rows, const struct jsonin_v *object, figure_fn fn, void *arg);
-/* The row with that place in a comparison, or NULL. */
+/* The figures of the rows that were read, so that no name is taken apart twice. Zero before use. */
+struct map_names {
+    size_t n;
+    struct {
+        const struct map_row *row;
+        struct figure_id id;
+    } of[MAP_MEMBERS];
+};
+/* Calls fn with each figure that the object has. 0, or what fn returned, which ends the calls when
+ * it is not 0. */
+int map_read(const struct map_row *rows, const struct jsonin_v *object, struct map_names *names,
+             figure_fn fn, void *arg);
+/* The row of that place in a comparison; NULL: there is none. */
 const struct map_row *map_told(const struct map_row *rows, unsigned place);
 
 /* The percentile q (0..1) in ms by linear interpolation between order statistics, as numpy has it

@@ -462,8 +462,10 @@ const char *figure_unit_word(const struct figure_id *id)
 /* The rest of the name behind its first step and the dot, if that step is word; else NULL. */
 static const char *after(const char *name, const char *word)
 {
+    if (word[0] == '\0' || word[0] != name[0]) /* most of them */
+        return NULL;
     size_t len = strlen(word);
-    if (len == 0 || strncmp(name, word, len) != 0)
+    if (strncmp(name, word, len) != 0)
         return NULL;
     if (name[len] == '\0')
         return name + len;
