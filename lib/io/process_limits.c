@@ -16,7 +16,9 @@
 
 /* One hierarchy: where it is mounted, and the process's group as a folder below that. */
 struct hierarchy {
-    const char *controller; /* "memory", "cpu"; NULL: version 2 */
+    const char *controller;         /* "memory", "cpu"; NULL: version 2 */
+    bool has_group, found, settled; /* found: mounted where the process sees it */
+    char group[PATH_MAX];           /* as the kernel names it */
     char mount[PATH_MAX];
     char folder[PATH_MAX * 2]; /* with the mount point before it */
 };
@@ -63,56 +65,70 @@ static bool among(const char *name, const char *list)
     return false;
 }
 
-/* The path of the group in its hierarchy, from a line such as "4:cpu,cpuacct:/a/b". */
-static bool find_group(const char *root, const struct hierarchy *h, char group[PATH_MAX])
+/* The paths of the groups in their hierarchies, from lines such as "4:cpu,cpuacct:/a/b". */
+static bool find_groups(const char *root, struct hierarchy h[], unsigned n)
 {
     FILE *f = open_in(root, "/proc/self/cgroup");
     char line[PATH_MAX + 256];
     bool found = false;
 
-    while (f && !found && fgets(line, sizeof(line), f)) {
+    while (f && fgets(line, sizeof(line), f)) {
         char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
-        if (!path || !(h->controller ? among(h->controller, list + 1) : path == list + 1))
+        if (!path)
             continue;
         path[strcspn(path, "\n")] = '\0';
-        snprintf(group, PATH_MAX, "%.*s", PATH_MAX - 1, path + 1);
-        found = true;
+        for (unsigned i = 0; i < n; i++) {
+            if (h[i].has_group ||
+                !(h[i].controller ? among(h[i].controller, list + 1) : path == list + 1))
+                continue;
+            snprintf(h[i].group, PATH_MAX, "%.*s", PATH_MAX - 1, path + 1);
+            h[i].has_group = found = true;
+        }
     }
     if (f)
         fclose(f);
     return found;
 }
 
-/* Fills mount and folder. False: the process has no such group, or sees none. */
-static bool find_hierarchy(const char *root, struct hierarchy *h)
+/* A hierarchy that is mounted at where, with the group top as its root. */
+static void take_mount(struct hierarchy *h, const char *root, const char *top, const char *where)
+{
+    /* In a bind mount, top is the group that is seen as the root. Another namespace's group
+     * ("/../x") is not seen: the nearest is the root of what is mounted. */
+    size_t len = strcmp(top, "/") == 0 ? 0 : strlen(top);
+    bool inside = strncmp(h->group, top, len) == 0 && (h->group[len] == '/' || !h->group[len]);
+    const char *below = inside && !strstr(h->group, "/..") ? h->group + len : "";
+
+    snprintf(h->mount, sizeof(h->mount), "%.2000s%.2000s", root, where);
+    snprintf(h->folder, sizeof(h->folder), "%s%s", h->mount, strcmp(below, "/") ? below : "");
+    h->found = true;
+    h->settled = inside;
+}
+
+/* Fills mount and folder of those of the n that the process has and sees; each of the kernel's
+ * lists is read once. */
+static void find_hierarchies(const char *root, struct hierarchy h[], unsigned n)
 {
     char line[4 * PATH_MAX];
-    char group[PATH_MAX], top[PATH_MAX], where[PATH_MAX], type[32], options[512];
-    FILE *f = find_group(root, h, group) ? open_in(root, "/proc/self/mountinfo") : NULL;
-    bool found = false;
+    char top[PATH_MAX], where[PATH_MAX], type[32], options[512];
+    FILE *f = find_groups(root, h, n) ? open_in(root, "/proc/self/mountinfo") : NULL;
 
     while (f && fgets(line, sizeof(line), f)) {
         const char *rest = strstr(line, " - ");
         options[0] = '\0';
-        if (!rest || sscanf(line, "%*s %*s %*s %4095s %4095s", top, where) != 2 ||
-            sscanf(rest, " - %31s %*s %511s", type, options) < 1 ||
-            strcmp(type, h->controller ? "cgroup" : "cgroup2") != 0 ||
-            (h->controller && !among(h->controller, options)))
+        if (!rest || sscanf(rest, " - %31s %*s %511s", type, options) < 1 ||
+            strncmp(type, "cgroup", 6) != 0 ||
+            sscanf(line, "%*s %*s %*s %4095s %4095s", top, where) != 2)
             continue;
-        /* In a bind mount, top is the group that is seen as the root. Another namespace's group
-         * ("/../x") is not seen: the nearest is the root of what is mounted. */
-        size_t len = strcmp(top, "/") == 0 ? 0 : strlen(top);
-        bool inside = strncmp(group, top, len) == 0 && (group[len] == '/' || !group[len]);
-        const char *below = inside && !strstr(group, "/..") ? group + len : "";
-        snprintf(h->mount, sizeof(h->mount), "%.2000s%.2000s", root, where);
-        snprintf(h->folder, sizeof(h->folder), "%s%s", h->mount, strcmp(below, "/") ? below : "");
-        found = true;
-        if (inside)
-            break;
+        for (unsigned i = 0; i < n; i++) {
+            if (h[i].has_group && !h[i].settled &&
+                strcmp(type, h[i].controller ? "cgroup" : "cgroup2") == 0 &&
+                (!h[i].controller || among(h[i].controller, options)))
+                take_mount(&h[i], root, top, where);
+        }
     }
     if (f)
         fclose(f);
-    return found;
 }
 
 /* Goes to the group above. False: this one was the last that is mounted. */
@@ -126,14 +142,13 @@ static bool go_up(struct hierarchy *h)
     return true;
 }
 
-static void read_memory(const char *root, bool v2, struct cgroup_limits *limits)
+static void read_memory(struct hierarchy h, bool v2, struct cgroup_limits *limits)
 {
     /* memory.high does not kill, but stops who takes more. */
     static const char *const limit[][2] = {{"memory.limit_in_bytes", "memory.limit_in_bytes"},
                                            {"memory.max", "memory.high"}};
-    struct hierarchy h = {.controller = v2 ? NULL : "memory"};
 
-    for (bool more = find_hierarchy(root, &h); more; more = go_up(&h)) {
+    for (bool more = h.found; more; more = go_up(&h)) {
         uint64_t a = number_in(h.folder, limit[v2][0], ""),
                  b = number_in(h.folder, limit[v2][1], ""), most = a < b ? a : b;
         uint64_t now = number_in(h.folder, v2 ? "memory.current" : "memory.usage_in_bytes", "");
@@ -148,11 +163,9 @@ static void read_memory(const char *root, bool v2, struct cgroup_limits *limits)
     }
 }
 
-static void read_processors(const char *root, bool v2, struct cgroup_limits *limits)
+static void read_processors(struct hierarchy h, bool v2, struct cgroup_limits *limits)
 {
-    struct hierarchy h = {.controller = v2 ? NULL : "cpu"};
-
-    for (bool more = find_hierarchy(root, &h); more; more = go_up(&h)) {
+    for (bool more = h.found; more; more = go_up(&h)) {
         char path[PATH_MAX * 2 + 64];
         double quota = -1, period = -1;
         int64_t ns = -1;
@@ -181,11 +194,14 @@ static void read_processors(const char *root, bool v2, struct cgroup_limits *lim
 
 void cgroup_read(const char *root, struct cgroup_limits *limits)
 {
+    struct hierarchy h[] = {{.controller = "memory"}, {.controller = "cpu"}, {.controller = NULL}};
+
     *limits = (struct cgroup_limits){.memory_left = UINT64_MAX, .throttled_ns = -1};
-    for (int v2 = 0; v2 < 2; v2++) {
-        read_memory(root, v2, limits);
-        read_processors(root, v2, limits);
-    }
+    find_hierarchies(root, h, 3);
+    read_memory(h[0], false, limits);
+    read_processors(h[1], false, limits);
+    read_memory(h[2], true, limits);
+    read_processors(h[2], true, limits);
 }
 
 /* ---- memory ---- */
