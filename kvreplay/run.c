@@ -265,6 +265,15 @@ static void read_engines(struct replay *r)
 }
 
 /* Without effect on a trace that can be read once only. */
+/* Rows inside, of a trace whose rows were counted: no memory for more than there are, and for the
+ * batches of free rows that reader and scheduler may hold, so that the reader never waits. */
+static size_t replay_window(const struct replay *r)
+{
+    uint64_t batches = r->survey.rows / READER_BATCH + 4;
+
+    return batches < r->window / READER_BATCH ? batches * READER_BATCH : r->window;
+}
+
 static int replay_survey(struct replay *r, struct err *e)
 {
     const struct options *o = r->o;
@@ -289,6 +298,7 @@ static int replay_survey(struct replay *r, struct err *e)
         replay_hash_trace(r);
     *e = (struct err){0}; /* a cut file is reported when the run comes to the cut */
     r->surveyed = true;
+    r->window = replay_window(r);
     r->progress_line.total_rows = r->survey.run_rows;
     if (o->timing == SCHED_TRACE)
         r->progress_line.total_ns =
