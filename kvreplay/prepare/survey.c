@@ -293,6 +293,11 @@ out:
     return rc;
 }
 
+uint64_t survey_moves(const struct survey *s, enum trace_tier tier)
+{
+    return s->tier_rows[tier] ? s->rows + s->initial_objects[tier] : 0;
+}
+
 void survey_release(struct survey *s)
 {
     objects_free(s->objects);

@@ -60,6 +60,8 @@ struct survey_opts {
  * (-EINTR: a signal came); survey_release also then. */
 int survey_run(struct survey *s, struct trace_reader *trace, const struct survey_opts *o,
                struct err *e);
+/* How often an object of the tier is written or read at most, before the run and in it. */
+uint64_t survey_moves(const struct survey *s, enum trace_tier tier);
 void survey_release(struct survey *s);
 
 #endif

@@ -251,6 +251,7 @@ static int open_engine(struct tiers *t, unsigned i, struct tier **tier, struct b
                                   .pages = o->pages,
                                   .objects = known ? need.peak_objects : 0,
                                   .largest_bytes = known ? need.largest : 0,
+                                  .moves = known ? survey_moves(t->surveyed, TRACE_STORAGE) : 0,
                                   .max_ops = (unsigned)(o->inflight + o->ahead),
                                   .engines = t->storages,
                                   .first = i * o->rings,

@@ -347,6 +347,14 @@ static uint32_t chunk_for(const struct tier_storage_opts *o)
     return (uint32_t)(largest > 0 && largest < o->chunk_bytes ? largest : o->chunk_bytes);
 }
 
+/* How many I/Os move all objects of the run; 0: not known. */
+static uint64_t ios_for(const struct tier_storage_opts *o)
+{
+    uint64_t each = o->largest_bytes / chunk_for(o) + 1, all;
+
+    return __builtin_mul_overflow(o->moves, each, &all) ? 0 : all;
+}
+
 /* Moves the block on a polled ring. 0 or why it failed. */
 static int probe_move(struct tier_storage *t, struct io *ring, int fd, bool write)
 {
@@ -444,6 +452,7 @@ static int prepare(struct tier_storage *t, const struct tier_storage_opts *o,
     }
     *w = (struct storage_thread_opts){.engine = o->engine,
                                       .max_ops = o->max_ops,
+                                      .ios = ios_for(o),
                                       .pages = o->pages,
                                       .gaps = o->gaps,
                                       .lease = o->lease,

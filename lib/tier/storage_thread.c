@@ -639,6 +639,8 @@ static int take_memory(struct storage_thread *t)
     if (ahead > THREAD_AHEAD_MAX)
         ahead = THREAD_AHEAD_MAX;
     t->chunk_count = t->o.depth + ahead;
+    if (t->o.ios > 0 && t->o.ios < t->chunk_count)
+        t->chunk_count = (unsigned)t->o.ios; /* the rest would be cleared and pinned in vain */
     t->object_count = storage_thread_objects(t->o.depth);
     if (t->object_count > t->o.max_ops)
         t->object_count = t->o.max_ops;

@@ -21,6 +21,7 @@ struct storage_thread_opts {
     struct lease *lease;          /* asked before each change; the caller's; NULL: none */
     enum io_engine engine;
     unsigned depth;    /* most I/Os in flight */
+    uint64_t ios;      /* about as many in all; 0: not known */
     unsigned max_ops;  /* most operations inside */
     unsigned max_open; /* most files open at once; not for a slab */
     bool sqpoll, iopoll;

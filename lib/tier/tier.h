@@ -250,11 +250,13 @@ struct tier_storage_opts {
     enum io_pages pages;    /* of the buffers */
     uint64_t objects;       /* that will be stored; 0: not known */
     uint64_t largest_bytes; /* object of the run; buffers are no larger; 0: not known */
-    uint32_t shape;         /* of all contents (data_shape) */
-    unsigned max_ops;       /* most operations inside */
-    unsigned engines;      /* of this kind that this process opens: they share its descriptors; 0: 1
-                            */
-    unsigned first;        /* number of its first thread, for reports */
+    uint64_t moves;   /* objects that are written or read; no more buffers than that takes; 0: not
+                         known */
+    uint32_t shape;   /* of all contents (data_shape) */
+    unsigned max_ops; /* most operations inside */
+    unsigned engines; /* of this kind that this process opens: they share its descriptors; 0: 1
+                       */
+    unsigned first;   /* number of its first thread, for reports */
     struct gap_list *gaps; /* the caller's, told when threads were kept from running; may be NULL */
 };
 int tier_storage_open(struct tier **out, const struct tier_storage_opts *o, struct bell *bell,
