@@ -142,7 +142,7 @@ static bool go_up(struct hierarchy *h)
     return true;
 }
 
-static void read_memory(struct hierarchy h, bool v2, struct cgroup_limits *limits)
+static void read_memory(struct hierarchy h, bool v2, uint64_t *memory_left)
 {
     /* memory.high does not kill, but stops who takes more. */
     static const char *const limit[][2] = {{"memory.limit_in_bytes", "memory.limit_in_bytes"},
@@ -158,8 +158,8 @@ static void read_memory(struct hierarchy h, bool v2, struct cgroup_limits *limit
             continue;
         now -= back == UINT64_MAX ? 0 : back < now ? back : now;
         uint64_t left = now < most ? most - now : 0;
-        if (left < limits->memory_left)
-            limits->memory_left = left;
+        if (left < *memory_left)
+            *memory_left = left;
     }
 }
 
@@ -194,14 +194,23 @@ static void read_processors(struct hierarchy h, bool v2, struct cgroup_limits *l
 
 void cgroup_read(const char *root, struct cgroup_limits *limits)
 {
-    struct hierarchy h[] = {{.controller = "memory"}, {.controller = "cpu"}, {.controller = NULL}};
+    struct hierarchy h[] = {{.controller = "cpu"}, {.controller = NULL}};
 
-    *limits = (struct cgroup_limits){.memory_left = UINT64_MAX, .throttled_ns = -1};
-    find_hierarchies(root, h, 3);
-    read_memory(h[0], false, limits);
-    read_processors(h[1], false, limits);
-    read_memory(h[2], true, limits);
-    read_processors(h[2], true, limits);
+    *limits = (struct cgroup_limits){.throttled_ns = -1};
+    find_hierarchies(root, h, 2);
+    read_processors(h[0], false, limits);
+    read_processors(h[1], true, limits);
+}
+
+uint64_t cgroup_memory_left(const char *root)
+{
+    struct hierarchy h[] = {{.controller = "memory"}, {.controller = NULL}};
+    uint64_t left = UINT64_MAX;
+
+    find_hierarchies(root, h, 2);
+    read_memory(h[0], false, &left);
+    read_memory(h[1], true, &left);
+    return left;
 }
 
 /* ---- memory ---- */
@@ -233,11 +242,8 @@ static uint64_t of_address_space(void)
 
 uint64_t memory_available(void)
 {
-    uint64_t machine = of_machine(), space = of_address_space();
-    struct cgroup_limits groups;
-
-    cgroup_read("", &groups);
-    uint64_t least = machine < groups.memory_left ? machine : groups.memory_left;
+    uint64_t machine = of_machine(), space = of_address_space(), groups = cgroup_memory_left("");
+    uint64_t least = machine < groups ? machine : groups;
     least = least < space ? least : space;
     return least == UINT64_MAX ? UNITS_GIB : least;
 }

@@ -6,17 +6,17 @@
 #include <stdint.h>
 
 struct cgroup_limits {
-    uint64_t memory_left; /* bytes, with the file pages that the kernel takes back; UINT64_MAX: no
-                           * limit is known */
     double cpus;          /* of the smallest quota; 0: there is none */
     int64_t throttled_ns; /* so far, the processes of that group; negative: not known */
 };
-/* root stands before the names of all files that are read: "", or the folder of recorded ones. A
- * file that is missing is no limit. */
+/* Of processors. root stands before the names of all files that are read: "", or the folder of
+ * recorded ones. A file that is missing is no limit. */
 void cgroup_read(const char *root, struct cgroup_limits *limits);
+/* Bytes, with the file pages that the kernel takes back; UINT64_MAX: no limit is known. */
+uint64_t cgroup_memory_left(const char *root);
 
 /* Bytes that can be taken without pushing out others: the least of what the kernel says is
- * available (MemAvailable), what the control groups of the process leave (cgroup_read),
+ * available (MemAvailable), what the control groups of the process leave (cgroup_memory_left),
  * and what its limit of address space (RLIMIT_AS) leaves. 1 GiB where none of these is known. */
 uint64_t memory_available(void);
 
