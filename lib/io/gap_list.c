@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -40,12 +42,13 @@ struct gap_list {
     atomic_int_least64_t beat_due_ns;    /* when the beat is to wake up */
     pthread_mutex_t lock;                /* guards the following */
     bool open;                           /* the timed part runs */
-    struct gap gap[GAPS_MAX];
     size_t kept;
     uint64_t count;
     int64_t largest_ns;
-    struct loop loop[GAPS_LOOPS_MAX];
     unsigned loops;
+    /* Untouched until they are used. */
+    struct loop loop[GAPS_LOOPS_MAX]; /* of which loops */
+    struct gap gap[GAPS_MAX];         /* of which kept */
 };
 
 /* ---- run delay ---- */
@@ -196,12 +199,13 @@ static void *beat_run(void *arg)
 
 struct gap_list *gap_list_create(struct err *e)
 {
-    struct gap_list *g = calloc(1, sizeof(*g));
+    struct gap_list *g = malloc(sizeof(*g));
 
     if (!g) {
         err_nomem(e, "gaps");
         return NULL;
     }
+    memset(g, 0, offsetof(struct gap_list, loop));
     pthread_mutex_init(&g->lock, NULL);
     atomic_store(&g->beat_due_ns, INT64_MAX);
     int rc = thread_start(&g->beat, beat_run, g);
