@@ -264,16 +264,18 @@ static void read_engines(struct replay *r)
     jsonin_free(doc);
 }
 
-/* Without effect on a trace that can be read once only. */
 /* Rows inside, of a trace whose rows were counted: no memory for more than there are, and for the
  * batches of free rows that reader and scheduler may hold, so that the reader never waits. */
 static size_t replay_window(const struct replay *r)
 {
     uint64_t batches = r->survey.rows / READER_BATCH + 4;
 
+    if (r->o->loops > 1) /* the survey may have seen one */
+        return r->window;
     return batches < r->window / READER_BATCH ? batches * READER_BATCH : r->window;
 }
 
+/* Without effect on a trace that can be read once only. */
 static int replay_survey(struct replay *r, struct err *e)
 {
     const struct options *o = r->o;
