@@ -42,7 +42,7 @@ $(FUZZERS): $(BUILD)/%: %.c $(LIB)
 	$(CC) $(BASEFLAGS) $(OPTIM) $(CFLAGS) $(CPPFLAGS) $(LDFLAGS) $(FUZZ_MAIN) -o $@ $(filter %.c %.o,$^) $(LIB) $(LDLIBS)
 
 # Preloaded into a program: one of its allocations or system calls fails, or its I/O, or as a seed says.
-PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so faults/no_flock.so faults/refuse.so simulation/faulty.so)
+PRELOADS := $(addprefix $(BUILD)/tests/,faults/fail_nth.so faults/fail_io.so faults/no_flock.so faults/slow_yield.so faults/refuse.so simulation/faulty.so)
 $(PRELOADS): $(BUILD)/%.so: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -O1 -g -D_GNU_SOURCE -shared -fPIC -o $@ $< -ldl

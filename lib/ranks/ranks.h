@@ -45,7 +45,7 @@ int ranks_same(struct ranks *r, struct hash128 h, const char *what, struct err *
 int ranks_spread(struct ranks *r, void *p, size_t n, struct err *e);
 
 /* This rank's clock (clock_now_ns) less rank 0's at the same time, by the exchange of least round
- * trip of 100, half of which is the most that it can be wrong by. */
+ * trip of up to 100 in up to a second, half of which is the most that it can be wrong by. */
 struct ranks_offset {
     int64_t offset_ns, round_trip_ns;
 };

@@ -28,15 +28,25 @@ enum {
     TAG_PONG,
     TAG_DATA,
     TAG_BEAT,
-    EXCHANGES = 100,
+    EXCHANGES = 100, /* at most, of two clocks */
     NOBODY = UINT32_MAX,
     PIECE = 1 << 20 /* bytes of a message of a file */
 };
 #define SLEEP_LEAST_NS INT64_C(20000)
 #define SLEEP_MOST_NS  INT64_C(2000000)
-#define PATIENCE_NS    (10 * UNITS_NS_PER_S) /* after a signal; of an exchange */
-#define BEAT_NS        UNITS_NS_PER_S
-#define AWAY_NS        (3 * BEAT_NS) /* this process itself stood still */
+/* Whoever waits for another one's clock spins for HOLD_NS, then yields, and after SPIN_NS sleeps.
+ * A yield of CROWDED_NS: others have the processors. */
+#define HOLD_NS    INT64_C(50000)
+#define SPIN_NS    INT64_C(10000000)
+#define CROWDED_NS INT64_C(1000000)
+/* Exchanges of two clocks end after MEASURE_NS, or, while the best is worse than GOOD_TRIP_NS,
+ * after MEASURE_MOST_NS. */
+#define MEASURE_NS      INT64_C(250000000)
+#define MEASURE_MOST_NS INT64_C(1000000000)
+#define GOOD_TRIP_NS    INT64_C(1000000)
+#define PATIENCE_NS     (10 * UNITS_NS_PER_S) /* after a signal; of an exchange */
+#define BEAT_NS         UNITS_NS_PER_S
+#define AWAY_NS         (3 * BEAT_NS) /* this process itself stood still */
 /* How far ahead the start is, so that all have heard of it. */
 #define LEAD_NS          INT64_C(50000000)
 #define LEAD_PER_RANK_NS INT64_C(1000000)
@@ -55,7 +65,8 @@ struct ranks {
     MPI_Comm comm;
     unsigned rank, count;
     char (*host)[PART_HOST_CAP];
-    bool failed; /* this rank cannot go on with the others */
+    bool crowded; /* others want the processors: seen while clocks were compared */
+    bool failed;  /* this rank cannot go on with the others */
     pthread_t thread;
     bool has_thread;
     pthread_mutex_t lock; /* of MPI, which one thread at a time may call, and of what follows */
@@ -572,10 +583,12 @@ static int no_answer(struct ranks *r, unsigned peer, struct err *e)
                    r->host[peer]);
 }
 
-/* Spins, giving the processor away where others want it. -1: the request takes too long. */
+/* Spins, giving the processor away where others want it. When it was away for long, others have the
+ * processors: then it sleeps between looks, since who slept gets one sooner than who spun. So it
+ * does after SPIN_NS: the other rank is not there. -1: the request takes too long. */
 static int spin_for(struct ranks *r, MPI_Request *request, int n)
 {
-    int64_t begun_ns = clock_now_ns();
+    int64_t begun_ns = clock_now_ns(), looked_ns = begun_ns, nap_ns = SLEEP_LEAST_NS;
     MPI_Status status[2];
     int done = 0, code = MPI_SUCCESS;
 
@@ -583,8 +596,17 @@ static int spin_for(struct ranks *r, MPI_Request *request, int n)
         pthread_mutex_lock(&r->lock);
         code = MPI_Testall(n, request, &done, status);
         pthread_mutex_unlock(&r->lock);
-        if (!done)
+        int64_t now = clock_now_ns();
+        r->crowded |= now - looked_ns > CROWDED_NS && nap_ns == SLEEP_LEAST_NS;
+        looked_ns = now;
+        if (done || now - begun_ns < HOLD_NS)
+            continue;
+        if (!r->crowded && now - begun_ns < SPIN_NS) {
             sched_yield();
+            continue;
+        }
+        clock_sleep_until(now + nap_ns, 0);
+        nap_ns = nap_ns * 2 < SLEEP_MOST_NS ? nap_ns * 2 : SLEEP_MOST_NS;
     }
     return done ? 0 : -1;
 }
@@ -605,7 +627,7 @@ static int exchange(struct ranks *r, int64_t pair[2], unsigned peer)
 }
 
 /* Rank 0's side. The other says that it has come, which may take it long, and answers each ping
- * with its clock; the offset goes to it at the end. */
+ * with its clock; a ping says whether more follow. The offset goes to it at the end. */
 static int ping(struct ranks *r, unsigned peer, struct err *e)
 {
     struct ranks_offset best = {.round_trip_ns = INT64_MAX};
@@ -615,15 +637,19 @@ static int ping(struct ranks *r, unsigned peer, struct err *e)
     if (!pair)
         return err_nomem(e, "clocks");
     int rc = receive_bytes(r, &come, 1, peer, e);
-    for (unsigned i = 0; rc == 0 && i < EXCHANGES; i++) {
-        pair[0] = clock_now_ns();
+    int64_t begun = clock_now_ns();
+    pair[0] = 1;
+    for (unsigned i = 0; rc == 0 && pair[0]; i++) {
+        int64_t sent = clock_now_ns();
+        int64_t most = best.round_trip_ns > GOOD_TRIP_NS ? MEASURE_MOST_NS : MEASURE_NS;
+        pair[0] = i == 0 || (i + 1 < EXCHANGES && sent - begun < most);
         if (exchange(r, pair, peer) < 0)
             return no_answer(r, peer, e);
-        int64_t ended = clock_now_ns();
-        if (i == 0 || ended - pair[0] >= best.round_trip_ns) /* the other slept before the first */
+        int64_t trip = clock_now_ns() - sent;
+        if (i == 0 || trip >= best.round_trip_ns) /* the other slept before the first */
             continue;
-        best.round_trip_ns = ended - pair[0];
-        best.offset_ns = pair[1] - (pair[0] + (ended - pair[0]) / 2);
+        best.round_trip_ns = trip;
+        best.offset_ns = pair[1] - (sent + trip / 2);
     }
     free(pair);
     return rc < 0 ? rc : send_bytes(r, &best, sizeof(best), peer, e);
@@ -637,7 +663,8 @@ static int pong(struct ranks *r, struct ranks_offset *o, struct err *e)
     if (!pair)
         return err_nomem(e, "clocks");
     int rc = send_bytes(r, &come, 1, 0, e);
-    for (unsigned i = 0; rc == 0 && i < EXCHANGES; i++) {
+    pair[0] = 1;
+    for (unsigned i = 0; rc == 0 && pair[0]; i++) {
         MPI_Request request;
         pthread_mutex_lock(&r->lock);
         int code = MPI_Irecv(&pair[0], sizeof(pair[0]), MPI_BYTE, 0, TAG_PING, r->comm, &request);
@@ -666,6 +693,7 @@ int ranks_measure(struct ranks *r, struct ranks_offset *o, struct err *e)
     int rc = 0;
 
     *o = (struct ranks_offset){0};
+    r->crowded = false;
     if (r->rank > 0)
         rc = pong(r, o, e);
     for (unsigned i = 1; rc == 0 && r->rank == 0 && i < r->count; i++) {
