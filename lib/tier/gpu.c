@@ -185,7 +185,8 @@ static void gpu_run(struct arena_thread *t, void *state)
         if (l->op && !full)
             issue_chunk(d, l);
         if (l->head != l->tail)
-            retire_oldest(t, d, l, full || (!l->op && !op)); /* op: the next may be there, too */
+            /* After an operation was taken, another may be there: look for it before waiting. */
+            retire_oldest(t, d, l, full || (!l->op && !op));
         else if (!l->op && arena_stopping(t))
             return;
         else if (!l->op)
