@@ -47,6 +47,17 @@ static int take_target(struct lane *l, struct notes *fallbacks, struct err *e)
     return 0;
 }
 
+/* Buffers of a queue, the same for all lanes: no more than a fill that ends has writes, since the
+ * rest would be cleared and pinned in vain. */
+static unsigned buffers_needed(const struct options *o, uint32_t write_bytes)
+{
+    unsigned bufs = fill_buffers((unsigned)o->iodepth, write_bytes);
+    uint64_t writes = o->size / write_bytes + 1;
+    bool ends = o->size > 0 && o->mode != PLAN_KV && !o->until_steady;
+
+    return ends && writes < bufs ? (unsigned)writes : bufs;
+}
+
 /* The region is the whole device, or as much of a directory or file as was asked for. */
 static int make_plan(struct lane *l, struct err *e)
 {
@@ -71,7 +82,7 @@ static int make_plan(struct lane *l, struct err *e)
     }
     p.file_bytes = l->at->kind == TARGET_DIR ? o->file_bytes : p.region;
     l->depth = (unsigned)o->iodepth;
-    l->bufs = fill_buffers(l->depth, p.write_bytes);
+    l->bufs = buffers_needed(o, p.write_bytes);
     l->queue_count = (unsigned)o->threads;
     if (p.mode == PLAN_STREAM) {
         l->bufs = (unsigned)o->buffers;

@@ -95,7 +95,9 @@ stderr_like 'with the reason' '^kvprecond: --model: applies only with --mode kv$
 exits 'rounds without --until-steady' 2 "$kvprecond" --size 1M --round 1s "$TMP/dir"
 exits 'a file size for objects' 2 "$kvprecond" --size 1M --mode kv --config file_size=1M "$TMP/dir"
 exits 'an unknown model' 2 "$kvprecond" --size 1M --mode kv --model none "$TMP/dir"
-exits 'more buffers than memory' 2 "$kvprecond" --size 1M --threads 256 --config iodepth=4096 --block-size 64M "$TMP/dir"
+exits 'more buffers than memory' 2 "$kvprecond" --size 1M --until-steady --threads 256 --config iodepth=4096 --block-size 64M \
+    "$TMP/dir"
+exits 'of which a small fill takes only what it writes' 0 "$kvprecond" --size 32M --config iodepth=4096 --block-size 16M "$TMP/small"
 exits 'a negative size' 2 "$kvprecond" --size -1 "$TMP/dir"
 is 'is one line of error' "$(lines "$TMP/stderr")" 1
 not_ok 'and none of these made anything' test -e "$TMP/dir"
