@@ -36,7 +36,7 @@ lib/owner := card lease owner stem inventory journal inventory_files
 lib/io    := process_limits disk_map gap_list gap_line machine io uring psync target_facts target_layers target_guard target_files target_dir target_file target_device drive_log nvme
 lib/layout := extent place files slab
 lib/tier  := uri slots arena host gpu storage stored storage_trim storage_thread storage_where storage_object spread sim drive null listed
-lib/remote := sockets remote resp_text resp_steps resp_control resp s3_keys sha256 s3_sign s3_xml s3_ask s3_rights s3_control s3_stages s3
+lib/remote := sockets remote resp_text resp_steps resp_control resp s3_keys sha256 s3_sign s3_xml s3_library s3_ask s3_rights s3_control s3_stages s3
 lib/ranks  := part start claims documents ranks_one
 # In the place of ranks_one, in the programs that MPI starts.
 MPI_FILES  := lib/ranks/ranks_mpi
@@ -151,10 +151,10 @@ $(eval $(call part,ZLIB,pkg-config --exists zlib))
 $(eval $(call part,ZMQ,pkg-config --exists libzmq,$(call pkg,--cflags libzmq)))
 $(eval $(call part,NVME,pkg-config --exists "libnvme >= 1.0" "libnvme < 2",$(call pkg,--cflags libnvme)))
 $(eval $(call part,MPI,command -v $(MPICC)))
-# Only some programs use each: --as-needed. pkg-config is not asked for libxlsxwriter: Debian's .pc file names zlib and minizip,
-# whose development files its package does not bring and the shared library does not need.
-LDLIBS    += -Wl,--as-needed $(if $(filter yes,$(RESP)),-lhiredis) $(if $(filter yes,$(S3)),-lcurl) $(if $(filter yes,$(ZLIB)),-lz) \
-             $(if $(filter yes,$(NVME)),$(call pkg,--libs libnvme)) -Wl,--no-as-needed
+# Only some programs use each: --as-needed. libcurl and libnvme are loaded by the runs that need them. pkg-config is not asked
+# for libxlsxwriter: Debian's .pc file names zlib and minizip, whose development files its package does not bring and the
+# shared library does not need.
+LDLIBS    += -Wl,--as-needed $(if $(filter yes,$(RESP)),-lhiredis) $(if $(filter yes,$(ZLIB)),-lz) -ldl -Wl,--no-as-needed
 XLSX_LIBS := $(if $(filter yes,$(XLSX)),-lxlsxwriter)
 ZMQ_LIBS  := $(if $(filter yes,$(ZMQ)),$(call pkg,--libs libzmq))
 
@@ -244,7 +244,7 @@ $(BUILD)/kvreplay/sched/reader.o $(BUILD)/kvreplay/sched/sched.o: ISA := $(ISA_F
 $(BUILD)/lib/tier/gpu.o $(BUILD)/tests/unit/tier/test_tier_gpu.o: ISA := $(GPU_FLAGS)
 $(BUILD)/kvstat/report/xlsx.o: ISA := $(XLSX_FLAGS)
 $(BUILD)/lib/remote/resp.o $(BUILD)/lib/remote/resp_control.o: ISA := $(RESP_FLAGS)
-$(BUILD)/lib/remote/s3.o $(BUILD)/lib/remote/s3_ask.o $(BUILD)/lib/remote/s3_rights.o $(BUILD)/lib/remote/s3_control.o: ISA := $(S3_FLAGS)
+$(BUILD)/lib/remote/s3_library.o $(BUILD)/lib/remote/s3.o $(BUILD)/lib/remote/s3_ask.o $(BUILD)/lib/remote/s3_rights.o $(BUILD)/lib/remote/s3_control.o: ISA := $(S3_FLAGS)
 $(BUILD)/kvgen/record/live.o: ISA := $(ZMQ_FLAGS)
 $(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/lib/io/nvme.o: ISA := $(NVME_FLAGS)

@@ -16,6 +16,7 @@
 #include "lib/base/stop.h"
 #include "lib/base/units.h"
 #include "lib/remote/s3_keys.h"
+#include "lib/remote/s3_library.h"
 #include "lib/remote/s3_sign.h"
 #include "lib/remote/s3_xml.h"
 #include "lib/thread/thread.h"
@@ -666,6 +667,8 @@ int s3_ask_open(struct s3_ask **out, struct uri *u, int64_t timeout_ns, struct e
 {
     int rc = thread_try(e, "the threads of libcurl");
 
+    if (rc == 0)
+        rc = s3_library_load(e);
     if (rc < 0)
         return rc;
     struct s3_ask *k = calloc(1, sizeof(*k));

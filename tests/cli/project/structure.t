@@ -119,7 +119,7 @@ liburing\.h|liburing/.*|linux/io_uring\.h lib/io/uring.c
 yaml\.h lib/conf/conf.c
 cuda.* lib/tier/gpu.c
 mpi\.h lib/ranks/ranks_mpi.c
-curl/.* lib/remote/s3.c lib/remote/s3_ask.c
+curl/.* lib/remote/s3.c lib/remote/s3_ask.c lib/remote/s3_library.c
 hiredis/.* lib/remote/resp.c lib/remote/resp_control.c
 xlsxwriter.* kvstat/report/xlsx.c
 libnvme\.h lib/io/nvme.c
