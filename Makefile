@@ -19,7 +19,7 @@ CC      ?= cc
 
 # ---- the library: a folder includes itself and those before it ----
 LIB_FOLDERS := lib/base lib/thread lib/text lib/opt lib/sort lib/trace lib/log lib/json lib/facts lib/conf lib/model lib/drive lib/data lib/owner lib/io lib/layout lib/tier lib/remote lib/ranks
-lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors
+lib/base  := err notes units clock memory hash keymap lru_stack hist nearest progress stop save descriptors late
 lib/thread := thread spsc bell
 lib/text  := text
 lib/opt   := tables help opt files
@@ -151,12 +151,14 @@ $(eval $(call part,ZLIB,pkg-config --exists zlib))
 $(eval $(call part,ZMQ,pkg-config --exists libzmq,$(call pkg,--cflags libzmq)))
 $(eval $(call part,NVME,pkg-config --exists "libnvme >= 1.0" "libnvme < 2",$(call pkg,--cflags libnvme)))
 $(eval $(call part,MPI,command -v $(MPICC)))
-# Only some programs use each: --as-needed. libcurl and libnvme are loaded by the runs that need them. pkg-config is not asked
-# for libxlsxwriter: Debian's .pc file names zlib and minizip, whose development files its package does not bring and the
-# shared library does not need.
+# Only some programs use each: --as-needed.
 LDLIBS    += -Wl,--as-needed $(if $(filter yes,$(RESP)),-lhiredis) $(if $(filter yes,$(ZLIB)),-lz) -ldl -Wl,--no-as-needed
-XLSX_LIBS := $(if $(filter yes,$(XLSX)),-lxlsxwriter)
-ZMQ_LIBS  := $(if $(filter yes,$(ZMQ)),$(call pkg,--libs libzmq))
+# Libraries that bring many others are loaded by the runs that use them (lib/base/late.h): the files that are asked for.
+soname     = $(or $(shell objdump -p "$$($(CC) -print-file-name=lib$(1).so)" 2>/dev/null | awk '$$1 == "SONAME" { print $$2 }'),lib$(1).so)
+XLSX_FLAGS += $(if $(filter yes,$(XLSX)),-DKVTRACE_XLSX_FILE=$(call soname,xlsxwriter))
+S3_FLAGS   += $(if $(filter yes,$(S3)),-DKVTRACE_S3_FILE=$(call soname,curl))
+ZMQ_FLAGS  += $(if $(filter yes,$(ZMQ)),-DKVTRACE_ZMQ_FILE=$(call soname,zmq))
+NVME_FLAGS += $(if $(filter yes,$(NVME)),-DKVTRACE_NVME_FILE=$(call soname,nvme))
 
 # ---- objects ----
 objs      = $(foreach f,$(1),$(patsubst %,$(BUILD)/$(f)/%.o,$($(f))))
@@ -249,11 +251,6 @@ $(BUILD)/kvgen/record/live.o: ISA := $(ZMQ_FLAGS)
 $(BUILD)/lib/trace/gzip.o: ISA := $(ZLIB_FLAGS)
 $(BUILD)/lib/io/nvme.o: ISA := $(NVME_FLAGS)
 $(WITHOUT): ISA := -DKVTRACE_ZMQ=0 -DKVTRACE_XLSX=0 -DKVTRACE_S3=0 -DKVTRACE_NVME=0
-# Libraries of single programs, and of what is linked with their objects.
-linked = $(BUILD)/bin/$(1) $(BUILD)/tests/unit/$(1)/test_% $(BUILD)/tests/bench/bench_$(1)_% $(BUILD)/tests/bench/engines/bench_$(1)_% $(BUILD)/tests/fuzz/fuzz_$(1)_%
-$(call linked,kvgen) $(BUILD)/tests/unit/caches/test_% $(BUILD)/tests/engines/drive: LDLIBS += $(ZMQ_LIBS)
-$(call linked,kvstat): LDLIBS += $(XLSX_LIBS)
-
 $(WITHOUT): $(BUILD)/%_none.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(COMPILE)

@@ -26,6 +26,36 @@ bool live_is_endpoint(const char *text)
 #include "lib/base/stop.h"
 #include "lib/thread/thread.h"
 
+#define LATE_OURS /* seen, as zmq.h declares them */
+#include "lib/base/late.h"
+
+#define CALLS(X)                                                                                   \
+    X(zmq_bind, int, (void *socket, const char *endpoint), (socket, endpoint))                     \
+    X(zmq_close, int, (void *socket), (socket))                                                    \
+    X(zmq_connect, int, (void *socket, const char *endpoint), (socket, endpoint))                  \
+    X(zmq_ctx_new, void *, (void), ())                                                             \
+    X(zmq_ctx_term, int, (void *context), (context))                                               \
+    X(zmq_disconnect, int, (void *socket, const char *endpoint), (socket, endpoint))               \
+    X(zmq_errno, int, (void), ())                                                                  \
+    X(zmq_msg_close, int, (zmq_msg_t * message), (message))                                        \
+    X(zmq_msg_data, void *, (zmq_msg_t * message), (message))                                      \
+    X(zmq_msg_init, int, (zmq_msg_t * message), (message))                                         \
+    X(zmq_msg_more, int, (const zmq_msg_t *message), (message))                                    \
+    X(zmq_msg_recv, int, (zmq_msg_t * message, void *socket, int flags), (message, socket, flags)) \
+    X(zmq_msg_size, size_t, (const zmq_msg_t *message), (message))                                 \
+    X(zmq_poll, int, (zmq_pollitem_t * items, int count, long timeout_ms),                         \
+      (items, count, timeout_ms))                                                                  \
+    X(zmq_send, int, (void *socket, const void *data, size_t len, int flags),                      \
+      (socket, data, len, flags))                                                                  \
+    X(zmq_setsockopt, int, (void *socket, int option, const void *value, size_t len),              \
+      (socket, option, value, len))                                                                \
+    X(zmq_socket, void *, (void *context, int type), (context, type))                              \
+    X(zmq_socket_monitor, int, (void *socket, const char *endpoint, int events),                   \
+      (socket, endpoint, events))                                                                  \
+    X(zmq_strerror, const char *, (int number), (number))
+
+LATE_LIBRARY(libzmq_load, LATE_FILE(KVTRACE_ZMQ_FILE), CALLS, LATE_NONE, LATE_NONE)
+
 enum {
     MAX_SOCKETS = 64,
     MAX_ENDPOINT = 256,
@@ -540,6 +570,8 @@ int live_open(struct batch_reader **out, const struct live_opts *how, const stru
         .bytes = sizeof(struct live), .next = next, .close = close_live};
     struct batch_reader *base;
     int rc = thread_try(e, "the threads of libzmq");
+    if (rc == 0)
+        rc = libzmq_load(e);
     if (rc == 0)
         rc = batch_reader_open(&base, &ops, NULL, o, e);
     if (rc < 0)

@@ -16,6 +16,8 @@
 #include <unistd.h>
 #include <xlsxwriter.h>
 
+#include "lib/base/late.h"
+
 struct xlsx {
     char *path, *beside;
     lxw_workbook *book; /* workbook_close frees it, whatever it returns */
@@ -24,6 +26,30 @@ struct xlsx {
     lxw_error error; /* the first */
 };
 
+#define CALLS(X)                                                                                   \
+    X(lxw_strerror, char *, (lxw_error error), (error))                                            \
+    X(workbook_new, lxw_workbook *, (const char *path), (path))                                    \
+    X(workbook_add_format, lxw_format *, (lxw_workbook * book), (book))                            \
+    X(workbook_add_worksheet, lxw_worksheet *, (lxw_workbook * book, const char *name),            \
+      (book, name))                                                                                \
+    X(workbook_close, lxw_error, (lxw_workbook * book), (book))                                    \
+    X(worksheet_set_column, lxw_error,                                                             \
+      (lxw_worksheet * sheet, lxw_col_t first, lxw_col_t last, double width, lxw_format *format),  \
+      (sheet, first, last, width, format))                                                         \
+    X(worksheet_write_number, lxw_error,                                                           \
+      (lxw_worksheet * sheet, lxw_row_t row, lxw_col_t column, double number, lxw_format *format), \
+      (sheet, row, column, number, format))                                                        \
+    X(worksheet_write_string, lxw_error,                                                           \
+      (lxw_worksheet * sheet, lxw_row_t row, lxw_col_t column, const char *text,                   \
+       lxw_format *format),                                                                        \
+      (sheet, row, column, text, format))
+#define DOES(X)                                                                                    \
+    X(format_set_bold, void, (lxw_format * format), (format))                                      \
+    X(worksheet_freeze_panes, void, (lxw_worksheet * sheet, lxw_row_t row, lxw_col_t column),      \
+      (sheet, row, column))
+
+LATE_LIBRARY(libxlsxwriter_load, LATE_FILE(KVTRACE_XLSX_FILE), CALLS, DOES, LATE_NONE)
+
 bool xlsx_is_built(void)
 {
     return true;
@@ -31,6 +57,9 @@ bool xlsx_is_built(void)
 
 int xlsx_create(struct xlsx **out, const char *path, struct err *e)
 {
+    int rc = libxlsxwriter_load(e);
+    if (rc < 0)
+        return rc;
     struct xlsx *x = calloc(1, sizeof(*x));
     if (!x)
         return err_nomem(e, "spreadsheet");
@@ -42,7 +71,7 @@ int xlsx_create(struct xlsx **out, const char *path, struct err *e)
     /* The library complains on standard error about a file that it cannot make. */
     int fd = x->beside ? creat(x->beside, 0666) : -1;
     if (x->beside && fd < 0) {
-        int rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
+        rc = err_errno(e, -errno, ERR_OUTPUT, path, "cannot be written");
         xlsx_free(x);
         return rc;
     }

@@ -1,12 +1,12 @@
 /* Reads log pages of NVMe drives: the only file that includes libnvme, which is loaded here, since
  * few runs have such a drive. Built or run without it, all is unknown, and says so. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/late.h"
 #include "lib/io/drive_log.h"
 
 #if KVTRACE_NVME
@@ -17,47 +17,38 @@ enum {
     LOG_OCP = 0xc0
 };
 
-/* NULL: it is not there. */
-static void *of_libnvme(const char *name)
-{
-    void *lib = dlopen("libnvme.so.1", RTLD_NOW | RTLD_LOCAL);
+/* The first is called by the library's own header. */
+#define CALLS(X)                                                                                   \
+    X(nvme_get_log_page, int, (int fd, __u32 most, struct nvme_get_log_args *args),                \
+      (fd, most, args))                                                                            \
+    X(nvme_status_to_string, const char *, (int status, bool fabrics), (status, fabrics))
 
-    return lib ? dlsym(lib, name) : NULL;
-}
-
-/* What libnvme's own header calls, in the place of the library's. */
-__attribute__((visibility("hidden"))) int nvme_get_log_page(int fd, __u32 most,
-                                                            struct nvme_get_log_args *args)
-{
-    __typeof__(nvme_get_log_page) *theirs = of_libnvme("nvme_get_log_page");
-
-    return theirs(fd, most, args);
-}
+LATE_LIBRARY(libnvme_load, LATE_FILE(KVTRACE_NVME_FILE), CALLS, LATE_NONE, LATE_NONE)
 
 /* 0; else the reason is in why. */
 static int read_page(int fd, int id, uint8_t page[DRIVE_LOG_PAGE], char *why, size_t cap)
 {
-    __typeof__(nvme_status_to_string) *text = of_libnvme("nvme_status_to_string");
     int rc = nvme_get_log_simple(fd, (enum nvme_cmd_get_log_lid)id, DRIVE_LOG_PAGE, page);
 
     if (rc < 0)
         snprintf(why, cap, "log page %02Xh: %s", (unsigned)id, strerror(errno));
     else if (rc > 0)
-        snprintf(why, cap, "log page %02Xh: %s", (unsigned)id, text(rc, false));
+        snprintf(why, cap, "log page %02Xh: %s", (unsigned)id, nvme_status_to_string(rc, false));
     return rc;
 }
 
 void drive_log_read(struct drive_log *log, const char *disk)
 {
     uint8_t page[DRIVE_LOG_PAGE];
+    struct err e = {0};
     char path[80];
     int fd;
 
     *log = (struct drive_log){0};
     if (strncmp(disk, "nvme", 4) != 0) {
         snprintf(log->why, sizeof(log->why), "%s is no NVMe drive", disk[0] ? disk : "the target");
-    } else if (!of_libnvme("nvme_get_log_page")) {
-        snprintf(log->why, sizeof(log->why), "this machine has no libnvme");
+    } else if (libnvme_load(&e) < 0) {
+        snprintf(log->why, sizeof(log->why), "%.40s: %.100s", e.where, e.what);
     } else {
         snprintf(path, sizeof(path), "/dev/%.64s", disk);
         fd = open(path, O_RDONLY | O_CLOEXEC);

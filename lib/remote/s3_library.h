@@ -4,8 +4,7 @@
 
 #include "lib/base/err.h"
 
-/* Before any of libcurl's functions, and before other threads may call them. 0, or -ENOTSUP with
- * *e: this machine has no libcurl. */
+/* Before any of libcurl's functions, and before other threads may call them. As late_load. */
 int s3_library_load(struct err *e);
 
 #endif

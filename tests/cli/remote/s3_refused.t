@@ -34,14 +34,6 @@ hung() { admin "$ask/-/kinds" | grep -q "hung $1" || { sleep 0.05; false; }; }
     echo '0.1,Write,6000000,Tier-2,big,Prefill'
 } >big.csv
 
-# ---- libcurl is loaded where a store is opened, and nowhere else ----
-mkdir none
-: >none/libcurl.so.4
-: >none/libcurl-gnutls.so.4
-exits 'no libcurl: no store' 2 env LD_LIBRARY_PATH="$PWD/none" "$BIN/kvreplay" --target "$uri" -o none t.csv
-stderr_like 'it is said' 'kvreplay: libcurl: is not there: '
-exits 'a run without a store needs none' 0 env LD_LIBRARY_PATH="$PWD/none" "$BIN/kvreplay" --null -o none t.csv
-
 # ---- rights (D7): each is missing in turn; nothing is left but what cannot be removed ----
 while read -r verb right left; do
     tell denied "$verb"

@@ -1,0 +1,42 @@
+#include "lib/base/late.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+static void **place_of(void *table, const struct late_function *f)
+{
+    return (void **)(void *)((char *)table + f->at);
+}
+
+/* What dlopen said, without the name that it begins with. */
+static const char *why(const char *file)
+{
+    const char *text = dlerror();
+    size_t len = strlen(file);
+
+    if (!text)
+        return "cannot be loaded";
+    return strncmp(text, file, len) == 0 && strncmp(text + len, ": ", 2) == 0 ? text + len + 2
+                                                                              : text;
+}
+
+int late_load(const char *file, void *table, const struct late_function *f, size_t count,
+              struct err *e)
+{
+    void *library;
+
+    if (*place_of(table, &f[count - 1])) /* the last to be found */
+        return 0;
+    library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return err_set(e, -ENOTSUP, ERR_INPUT, file, "%s", why(file));
+    for (size_t i = 0; i < count; i++) {
+        void *function = dlsym(library, f[i].name);
+
+        if (!function)
+            return err_set(e, -ENOTSUP, ERR_INPUT, file, "has no %s: another version", f[i].name);
+        *place_of(table, &f[i]) = function;
+    }
+    return 0;
+}
