@@ -7,16 +7,18 @@
 
 curve=$TMP/curve.csv
 serve() {
-    told "$BIN/kvgen" --gpu-profile h100 --model llama3.1-8b --gpu-mem 8GiB --input "$DATA/mooncake_first200.jsonl" --max-requests 90 -o none "$@"
+    told "$BIN/kvgen" --gpu-profile h100 --model llama3.1-8b --gpu-mem 8GiB --input "$DATA/mooncake_first200.jsonl" --max-requests 60 -o none "$@"
 }
 hits() { cut -d , -f 3 "$curve" | tail -n +2 | tr '\n' ' '; }
+# tokens NAME FILTER: the tokens that a run found, of the tiers of the filter.
+tokens() { json "$TMP/$1.json" ".cache.tokens | $2" | awk '{ print $1 + $2 + $3 }'; }
 # found_by OPTION "SIZE..." ARGUMENTS...: tokens found by a run of its own with each size in place of the option's value.
 found_by() {
     option=$1 sizes=$2
     shift 2
     for size in $sizes; do
         serve --summary "$TMP/run.json" "$@" "$option" "$size"
-        json "$TMP/run.json" '.cache.tokens | .gpu + .host + .storage'
+        tokens run '.gpu, .host, .storage'
     done | tr '\n' ' '
 }
 
@@ -24,7 +26,7 @@ for cache in vllm lmcache copies; do
     set -- --cache $cache --cpu-mem 4GiB
     serve "$@" --storage-capacity none --curve "$curve" --curve-sizes 4GiB,30GiB --summary "$TMP/summary.json"
     is "$cache: host memory" "$(hits)" "$(found_by --cpu-mem '4GiB 30GiB 1TiB' "$@" --storage-capacity none)"
-    is "$cache: the run itself has its own memory" "$(json "$TMP/summary.json" '.cache.tokens | .gpu + .host')" "$(hits | cut -d ' ' -f 1)"
+    is "$cache: the run itself has its own memory" "$(tokens summary '.gpu, .host')" "$(hits | cut -d ' ' -f 1)"
     is "$cache: whose curve it is" "$(json "$TMP/summary.json" .curve.eviction)" $cache
 done
 set -- --cache copies --cpu-mem 4GiB
