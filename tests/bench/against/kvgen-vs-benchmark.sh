@@ -60,7 +60,11 @@ cannot_run() { # WHY
 [ -x "$BIN/kvgen" ] || cannot_run "$BIN/kvgen is not there: build it"
 for config; do
     [ -r "$folder/$config.json" ] || cannot_run "there is no configuration $folder/$config.json"
-    seeds_of=$(jq -er '.seeds | keys[]' "$folder/$config.json") || cannot_run "$config: no measured run"
+    # What the other loop needs to know of it, since jq takes longer to start than kvgen to run.
+    jq -r '"\(.bytes_per_token / .tensor_parallel) \(.arguments | capture("--duration (?<s>[0-9]+)").s | tonumber * 500)",
+        (.seeds | keys | join(" ")), .arguments' "$folder/$config.json" >"$TMP/about.$config" || cannot_run "$config: no measured run"
+    seeds_of=$(sed -n 2p "$TMP/about.$config")
+    [ -n "$seeds_of" ] || cannot_run "$config: no measured run"
     for seed in $seeds_of; do
         [ -r "$folder/users_seed$seed.csv" ] || cannot_run "$config: there is no $folder/users_seed$seed.csv"
     done
@@ -79,16 +83,18 @@ measured() { # CONFIG SEED
         "hit_rate_all \(.cache_hit_rate)",
         (select(.multi_turn_hit_rate > 0) | "hit_rate_multi_turn \(.multi_turn_hit_rate)")' "$folder/$1.json"
 }
-simulated() { # SUMMARY, the writes on standard input
+counted() { # SUMMARY...
     jq -r '"issued \(.requests.issued)", "completed \(.requests.completed)",
         (.rows_by[] | select(.op == "Read" or .op == "Write") |
             "rows/\(.op)/\(.tier)/\(.phase) \(.rows)", "bytes/\(.op)/\(.tier)/\(.phase) \(.bytes)"),
         ([.rows_by[] | select(.op == "Read" and .phase == "Decode")] | (map(.rows) | add) as $all | .[] |
             "share/Read/\(.tier)/Decode \(100 * .rows / $all)"),
         (.lookups | "hit_rate_all \(.all.hit_rate)",
-            (.multi_turn.hit_rate | select(. != null) | "hit_rate_multi_turn \(.)"))' "$1"
-    # The sizes of the objects that requests wrote, and the turns of conversations that began in the first half; a key
-    # ends in the time of the beginning and the turn.
+            (.multi_turn.hit_rate | select(. != null) | "hit_rate_multi_turn \(.)"))' "$@"
+}
+# The sizes of the objects that requests wrote, and the turns of conversations that began in the first half; a key
+# ends in the time of the beginning and the turn.
+sizes_and_turns() { # the writes on standard input
     sort -n | awk -F '[ _]' -v half="$half_ms" '
         $1 >= 0 {size[++n] = $1; sum += $1}
         $2 == "conv" && $(NF - 2) < half {
@@ -111,7 +117,7 @@ simulated() { # SUMMARY, the writes on standard input
 # outputs, how many writes it makes at once, what it is judged by), how the users were drawn (the seed, whose users are in
 # a file here), or have no effect in trace mode. --request-rate does nothing for synthetic users there.
 arguments() { # CONFIG
-    jq -r .arguments "$folder/$1.json" | tr -s ' =' '\n' | awk '
+    sed 1,2d "$TMP/about.$1" | tr -s ' =' '\n' | awk '
         skip > 0 {skip--; next}
         /^--(config|cache-dir|output|xlsx-output|log-level|performance-profile|seed|io-trace-log|validation-trace)$/ ||
         /^--(max-concurrent-allocs|autoscaler-mode|target-saturation|precondition-size-gb|precondition-threads)$/ {skip = 1; next}
@@ -138,20 +144,18 @@ arguments() { # CONFIG
             if (rag && documents) print "--rag-num-docs\n" documents
         }'
 }
-run() { # CONFIG USERS SEED: one run of kvgen
+run() { # CONFIG USERS SEED: one run of kvgen, with $TMP/arguments
     run_config=$1 run_users=$2 run_seed=$3
-    arguments "$1" >"$TMP/arguments"
     set --
     while IFS= read -r word; do set -- "$@" "$word"; done <"$TMP/arguments"
     for word in $compat $extra; do set -- "$@" "$word"; done
-    "$BIN/kvgen" "$@" --users-file "$run_users" --seed "$run_seed" --summary "$TMP/summary.json" --progress none --format mlperf --epoch 0 -o - \
+    "$BIN/kvgen" "$@" --users-file "$run_users" --seed "$run_seed" --summary "$TMP/summary.$run_seed" --progress none --format mlperf --epoch 0 -o - \
         2>"$TMP/err" |
         awk -F, -v unit="$token_bytes" '$6 == "Prefill" && $5 !~ /^(prepop|kv_system|system)_/ {
             printf "%.0f %s\n", $3 / unit, $5}' >"$TMP/writes"
     # kvgen saves its summary last, and only where it did not fail.
-    [ -s "$TMP/summary.json" ] || cannot_run "$run_config, seed $run_seed: kvgen failed: $(cat "$TMP/err")"
-    simulated "$TMP/summary.json" <"$TMP/writes"
-    rm "$TMP/summary.json"
+    [ -s "$TMP/summary.$run_seed" ] || cannot_run "$run_config, seed $run_seed: kvgen failed: $(cat "$TMP/err")"
+    sizes_and_turns <"$TMP/writes"
 }
 
 # The table's lines of one measured run, from $TMP/measured and, of all runs of kvgen, $TMP/simulated.
@@ -224,15 +228,20 @@ together() {
 printf '%-2s %4s  %-26s %19s %19s %10s %8s  %-4s %9s %8s\n' '' seed quantity benchmark "kvgen, mean of $seeds" \
     difference limit within 'one run' 'in sigma'
 for config; do
-    token_bytes=$(jq -r '.bytes_per_token / .tensor_parallel' "$folder/$config.json")
-    half_ms=$(jq -r '.arguments | capture("--duration (?<s>[0-9]+)").s | tonumber * 500' "$folder/$config.json")
-    for seed in $(jq -r '.seeds | keys[]' "$folder/$config.json"); do
+    {
+        read -r token_bytes half_ms
+        read -r seeds_of
+    } <"$TMP/about.$config"
+    arguments "$config" >"$TMP/arguments"
+    for seed in $seeds_of; do
         measured "$config" "$seed" >"$TMP/measured"
         : >"$TMP/simulated"
         i=0
         while [ $((i += 1)) -le "$seeds" ]; do
             run "$config" "$folder/users_seed$seed.csv" $i >>"$TMP/simulated"
         done
+        counted "$TMP"/summary.* >>"$TMP/simulated"
+        rm "$TMP"/summary.*
         beside "$config" "$seed" >"$TMP/lines"
         [ -s "$TMP/lines" ] || cannot_run "$config, seed $seed: nothing to compare"
         cat "$TMP/lines"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # agreement.sh - holds kvgen's answers against each other over 8 drives from 0.5 to 50 GB/s, 3 models, 4 host memories and
-# 3 populations, as tests/cli/answers/agreement_*.t do with 24 of such cells. Prints each contradiction, and how many cells
+# 3 populations, as tests/cli/answers/agreement_*.t do with 16 like them. Prints each contradiction, and how many cells
 # were held. Half an hour on two processors; what was cut off goes on where it was, in build/agreement. A part of it:
 #   tests/bench/answers/agreement.sh [POPULATIONS [MODELS [HOSTS [DRIVES]]]]    chat all 24GiB,96GiB 0.5,50
 set -eu

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""agreement.py KVGEN FOLDER --small POPULATION MODEL PART
+"""agreement.py KVGEN FOLDER --small POPULATION MODEL
 agreement.py KVGEN FOLDER [POPULATIONS [MODELS [HOSTS [DRIVES]]]]
 Asks kvgen --answer about drives, models, host memories and populations, and holds the answers against each other. Prints a
 line for each contradiction, and how many cells were held. Lists have commas; "all" is all of them; together 288 cells.
@@ -29,11 +29,9 @@ DRIVES = [0.5, 1, 2, 4, 7, 14, 28, 50]  # GB/s of reads; writes half of it
 MODELS = ["llama3.1-8b", "gpt-oss-20b", "mistral-7b"]
 POPULATIONS = ["chat", "documents", "code"]
 CAPACITY, MORE = "1TiB", "8TiB"
-PARTS = {  # of the small grid: hosts, drives, which of the five numbers is asked about
-    "slow": (["24GiB"], [2, 50], 0),
-    "memory": (["24GiB", "96GiB"], [7], 1),
-    "fast": (["96GiB"], [2, 50], 2),
-}
+SMALL_HOSTS, SMALL_DRIVES = ["24GiB", "96GiB"], [2, 50]
+# Of the small grid: long answers in few steps, and prompts of few blocks, since both are most of the work.
+SMALL = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB", "--spec-tokens", "16", "--cache", "vllm:block_size=4096"]
 ENDLESS = 1e6  # GB/s, without latency
 VARIANTS = ("this", "none", "ideal")
 
@@ -83,9 +81,8 @@ class Grid:
         self.answered = Answers(kvgen, folder)
         # Two seeds have hardly an interval: half as many more stand for it. Five are what the commands have: by chance the
         # intervals of two loads that are alike are apart in 1 of 126 pairs; of three seeds it would be 1 of 10.
-        self.small = small
         self.seeds, self.slack = (2, 0.5) if small else (5, 0)
-        self.options = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB"] if small else ["--gpu-mem", "40GiB"]
+        self.options = SMALL if small else ["--gpu-mem", "40GiB", "--cache", "vllm:block_size=1024"]
         self.at_once = 1 if small else len(os.sched_getaffinity(0))
         self.contradictions, self.cells, self.harmful = 0, 0, 0
         self.answers = {}
@@ -98,9 +95,7 @@ class Grid:
         population, model, host, drive = cell
         lat = "0" if drive == ENDLESS else "80us"
         options = ["--model", model, *self.options, "--config", "threads=1", "--cpu-mem", host, "--population", population]
-        if self.small and population == "documents":
-            options += ["--config", "spec_tokens=16"]  # long answers in few steps, which are most of the work
-        options += ["--storage-capacity", capacity, "--cache", "vllm:block_size=1024", "--seeds", str(self.seeds)]
+        options += ["--storage-capacity", capacity, "--seeds", str(self.seeds)]
         options += ["--tier-model", f"2=read:{drive:.1f}GB/s,write:{drive / 2:.2f}GB/s,lat:{lat}", "--on-full", "evict"]
         options += ["--users", str(users)] if users else []
         return self.answered.of(options)
@@ -210,14 +205,12 @@ def main():
     grid = Grid(kvgen, folder, small)
     started = time.monotonic()
     if small:
-        _, population, model, part = rest
-        hosts, drives, turn = PARTS[part]
-        cells = [(population, model, host, drive) for host in hosts for drive in drives]
-        for i, cell in enumerate(cells):
-            grid.hold(cell, turn if i == 0 else None)
+        _, population, model = rest
+        cells = [(population, model, host, drive) for host in SMALL_HOSTS for drive in SMALL_DRIVES]
+        for cell, turn in zip(cells, (0, 1, 2, None)):
+            grid.hold(cell, turn)
         grid.compare(cells)
-        if part == "memory":
-            grid.endless(cells[-1])
+        grid.endless(cells[-1])
     else:
         rest += ["all"] * (4 - len(rest))
         populations, models, hosts, drives = (chosen(*pair) for pair in zip(rest, (POPULATIONS, MODELS, HOSTS, DRIVES)))

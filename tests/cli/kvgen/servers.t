@@ -60,7 +60,7 @@ configuration() { # NUMBER: sets rates, latencies and the options
 moves=0
 for number in 1 2 3 4 5 6 7 8 9 10; do
     configuration $number
-    with "$options" told "$BIN/kvgen" --model tiny-1b --seed $number --duration 120 --generation-mode fast \
+    with "$options" told "$BIN/kvgen" --model tiny-1b --seed $number --duration 60 --generation-mode fast \
         -o "$TMP/trace.csv" --summary "$TMP/summary.json"
     book "$TMP/trace.csv" "$TMP/summary.json" >"$TMP/book"
     is "configuration $number: each server's waiting time" "$(wrong "$TMP/book")" ""
@@ -68,7 +68,7 @@ for number in 1 2 3 4 5 6 7 8 9 10; do
     ok "configuration $number: the trace is whole" "$BIN/kvstat" --verify-trace "$TMP/trace.csv"
     moves=$((moves + $(grep -c ',Evict,.*,evict,' "$TMP/trace.csv")))
 done
-ok "objects were demoted ($moves rows)" test "$moves" -gt 10000
+ok "objects were demoted ($moves rows)" test "$moves" -gt 5000
 
 # A tier that is hardly busy keeps nobody waiting, also where three tiers move objects.
 rates="3352 3352 307.2 307.2 6.8 5.6" latencies="228 228 112 112 80000 15000"

@@ -11,9 +11,8 @@ edges: the sample with a number in it replaced by one at an edge of the integers
 
 A run must end with status 0 to 2, within a time and a memory that do not follow the input, and a status of 2 needs a
 message of one line. READERS_ALL=1 in the environment gives every reader everything in all places and by all ways, which
-takes an hour; otherwise these take turns, and READERS_STRIDE=N
-gives each number every N-th edge. READERS_SHOW=1: a line for each run. READERS_SANITIZED=1: for a sanitizer
-build; no bound of memory, more time.
+takes an hour; otherwise these take turns, and READERS_STRIDE=N gives each number every N-th edge. READERS_SHOW=1: a line
+for each run. READERS_SANITIZED=1: for a sanitizer build, which sees more; no bound of memory, more time, more turns.
 """
 import gzip
 import json
@@ -38,7 +37,8 @@ MEMORY_MIB = 192
 SECONDS = 20        # a busy machine is slow
 SANITIZED = os.environ.get('READERS_SANITIZED') == '1'
 ALL = os.environ.get('READERS_ALL') == '1'
-STRIDE = 1 if ALL else int(os.environ.get('READERS_STRIDE', '24'))
+STRIDE = 1 if ALL else int(os.environ.get('READERS_STRIDE', '24' if SANITIZED else '37'))
+THIN = 1 if SANITIZED else 2
 
 TRACE = 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n'
 WRITE, READ = '0.0,Write,4096,Tier-2,a,Prefill\n', '1.0,Read,4096,Tier-2,a,Decode\n'
@@ -168,7 +168,7 @@ READERS = [
            '.csv'),
 ]
 
-# Every reader gets the first floods, or half of them, and a sixth of the others, or none.
+# A reader gets half of the first floods, or a quarter, and a twelfth of the others, or none; in a sanitizer build twice as many.
 FIRST = {
     'LF': b'\n', 'CRLF': b'\r\n', 'CR': b'\r', 'NUL': b'\0', 'byte-order marks': b'\xef\xbb\xbf', 'comments': b'# a comment\n',
     'letters': b'a', 'opening quotes': b',"', 'spaces': b' ',
@@ -425,7 +425,7 @@ class Runner:
         # The sample alone must be taken, for otherwise the floods are refused for what is wrong with it.
         self.give(reader, 'nothing', sample, ways[:1], {0, reader.most})
         for i, (name, unit) in enumerate(UNITS.items()):
-            share = 6 if name in OTHERS else 2 if reader.few else 1
+            share = THIN * (6 if name in OTHERS else 2 if reader.few else 1)
             if not ALL and ((i + number) % share != 0 or reader.few and name in OTHERS):
                 continue
             for j, place in enumerate(PLACES):
@@ -436,7 +436,7 @@ class Runner:
                           ways if ALL else [ways[self.turn % len(ways)]])
         for i, (name, make, packed) in enumerate(special(sample)):
             self.turn += 1
-            if packed and (reader.plain or (not ALL and (i + number) % 4 != 0)):
+            if packed and reader.plain or not ALL and (i + number) % (7 if packed else THIN) != 0:
                 continue
             of = [w for w in ways if not packed or '.' not in w]
             self.give(reader, name, make(), of if ALL else [of[self.turn % len(of)]])

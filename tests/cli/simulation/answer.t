@@ -100,7 +100,7 @@ END
 # A slow drive, for which an engine waits: what holds without it is not ended by the GPU. A bug looked like "decoding on the
 # GPU: a faster drive adds at most 132 users".
 ok 'a slow drive' "$BIN/kvgen" --answer "$TMP/slow.json" --model llama3.1-8b --gpu-profile l40s --gpu-mem 20GiB --cpu-mem 24GiB \
-    --cache vllm:block_size=1024 --population chat --seeds 1 -o none --tier-model 2=bw:0.5GB/s,lat:80us --progress none
+    --cache vllm:block_size=4096 --population chat --seeds 1 -o none --tier-model 2=bw:0.5GB/s,lat:80us --progress none
 json_like "$TMP/slow.json" <<'END'
 it holds fewer than none | .users | .this.value < .none.value | true
 so it is what ends them | .limit.kind | storage_.*
@@ -123,7 +123,7 @@ nobody() {
 }
 nobody 'host memory below a prompt' host_memory \
     'host memory of 2.00 GiB is less than one prompt takes \([0-9]+ tokens: [0-9.]+ [GM]iB\), so what lies on the drive is never loaded' \
-    --population documents --cpu-mem 2GiB --gpu-mem 20GiB
+    --population documents --spec-tokens 16 --cpu-mem 2GiB --gpu-mem 20GiB
 nobody 'GPU memory below a prompt' gpu_memory \
     'GPU memory of 1.00 GiB is less than one prompt takes \([0-9]+ tokens: [0-9.]+ [GM]iB\)' --cpu-mem 20GiB --gpu-mem 1GiB
 nobody 'a target that an idle engine misses' decode 'on an idle engine a token takes [0-9.]+ ms \(p95; limit 1.00 ms\)' \
@@ -217,13 +217,13 @@ like 'which wait for each other' "$(cat "$TMP/err")" '^kvgen: --answer: does not
 # Most requests of 15 agents are good, while half of the agents wait for hours for what others push out of host memory: a bug
 # looked like 16 users held, more than with a drive of twice the speed.
 ok 'agents, of whom some would stand still' "$BIN/kvgen" --answer "$TMP/still.json" --model mistral-7b --population code \
-    --cache vllm:block_size=1024 --gpu-profile h100 --gpu-mem 40GiB --cpu-mem 24GiB --storage-capacity 1TiB --seeds 1 --on-full evict \
+    --cache vllm:block_size=2048 --spec-tokens 16 --gpu-profile h100 --gpu-mem 40GiB --cpu-mem 24GiB --storage-capacity 1TiB --seeds 1 --on-full evict \
     --tier-model 2=read:0.5GB/s,write:0.25GB/s,lat:80us -o none --users 15
 json_like "$TMP/still.json" <<'END'
 requests are good | [.tried[] | select(.variant == "this" and .users == 15)][0].goodput | . >= 0.95 | true
 but they are not held | .verdict, .users.this.high < 15, .users.this.high <= .users.none.high | FAIL true true
 who waits for the drive is counted | .drive.hit_s.p95 | . > 1000 | true
-but brings back nothing yet: 0.47 s were those of a hit with them | .drive.computing_s | . > 3 and . < 5 | true
+but brings back nothing yet, so that the others' hits are not less | .drive.computing_s | . > 3 and . < 5 | true
 END
 
 # What does not apply.

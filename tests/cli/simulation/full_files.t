@@ -11,7 +11,7 @@
 drive() {
     cache=$1
     shift
-    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 6 --max-requests 60 --duration 0 --config input_len=500 \
+    told "$BIN/kvgen" --model tiny-1b --params 1e9 --seed 5 --users 6 --max-requests 20 --duration 0 --config input_len=500 \
         --cache "$cache" --gpu-mem 128MiB --cpu-mem 96MiB --storage-capacity 128MiB --summary "$TMP/full.json" \
         -o "$TMP/full.csv" "$@"
 }

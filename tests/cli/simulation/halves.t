@@ -22,37 +22,37 @@ run() {
     exits "$name holds together" 0 "$BIN/kvstat" --verify-trace "$TMP/$name.csv"
 }
 found() {
-    jq -c '[.cache.tokens | .gpu, .host, .storage, .computed], .requests.completed, .requests.generated_tokens' "$TMP/$1.json" | tr '\n' ' '
+    json "$TMP/$1.json" '.cache.tokens.gpu, .cache.tokens.host, .cache.tokens.storage, .cache.tokens.computed, .requests.completed, .requests.generated_tokens'
 }
 
 # vLLM has blocks of 16 tokens. Prefill: 1000, then 1100 and 1000 less the first block's 512, then 700.
 VLLM=vllm:shared=yes
 set -- --cache "$VLLM"
 run prefill "$@" --prefill-only
-is "a prefill node gives one token" "$(found prefill)" '[1024,0,0,2776] 4 4 '
+is "a prefill node gives one token" "$(found prefill)" '1024 0 0 2776 4 4'
 # Decode: 62, 68, 62 and 43 whole blocks, of which 32 are on the GPU at the second and third request.
 run decode "$@" --decode-only --files-from "$TMP/prefill.csv"
-is "a decode node loads whole blocks" "$(found decode)" '[1024,0,2736,40] 4 16 '
+is "a decode node loads whole blocks" "$(found decode)" '1024 0 2736 40 4 16'
 writes() { awk -F, -v time="$2" '$2 == "Write" && $4 == "Tier-2" && (time == "" || $1 == time) { print $5, $7 "" }' "$TMP/$1.csv" | sort; }
 is "its files are those of the other half" "$(writes decode 0.000000)" "$(writes prefill)"
 is "and the only ones" "$(writes decode)" "$(writes prefill)"
 # A request that the other half did not have is computed.
 run early "$@" --prefill-only --max-requests 3
 run miss "$@" --decode-only --files-from "$TMP/early.csv"
-is "what is missing is computed" "$(found miss)" '[1024,0,2048,728] 4 16 '
+is "what is missing is computed" "$(found miss)" '1024 0 2048 728 4 16'
 # Without that trace every prompt is there.
 run alone "$@" --decode-only
-is "every prompt is loaded" "$(found alone)" '[1024,0,2736,40] 4 16 '
+is "every prompt is loaded" "$(found alone)" '1024 0 2736 40 4 16'
 # 100 copies of 384 KiB: 62 and 36 for the first two requests, two for the third, none for the fourth.
 ROOM=37.5MiB
 run full "$@" --decode-only
 ROOM=10GiB
-is "what finds no room is computed" "$(found full)" '[1024,0,1600,1176] 4 16 '
+is "what finds no room is computed" "$(found full)" '1024 0 1600 1176 4 16'
 # Two prefill engines: the second finds the shared block in files.
 run two "$@" --prefill-only --config engines=2 --config route=round-robin
-is "two prefill engines" "$(found two)" '[512,0,512,2776] 4 4 '
+is "two prefill engines" "$(found two)" '512 0 512 2776 4 4'
 run after_two "$@" --decode-only --files-from "$TMP/two.csv"
-is "and one that decodes" "$(found after_two)" '[1024,0,2736,40] 4 16 '
+is "and one that decodes" "$(found after_two)" '1024 0 2736 40 4 16'
 # Each engine has a part of the files (share=). The first one writes 62 and 30 copies, as it has the shared block; the second 36
 # and 43. All fit into halves of 280 copies, but not into one of them; into quarters 70 do.
 in_files() { # NAME: copies there at the start, by the engine that wrote them.
@@ -75,11 +75,11 @@ is "is read, too" "$(found packed)" "$(found decode)"
 # A page of SGLang is a token; it computes the last one of a prompt again.
 set -- --cache sglang:shared=yes
 run s_prefill "$@" --prefill-only
-is "sglang: prefill" "$(found s_prefill)" '[1024,0,0,2776] 4 4 '
+is "sglang: prefill" "$(found s_prefill)" '1024 0 0 2776 4 4'
 run s_decode "$@" --decode-only --files-from "$TMP/s_prefill.csv"
-is "sglang: decode" "$(found s_decode)" '[1024,0,2772,4] 4 16 '
+is "sglang: decode" "$(found s_decode)" '1024 0 2772 4 4 16'
 run s_alone "$@" --decode-only
-is "sglang: every prompt is loaded" "$(found s_alone)" '[1024,0,2772,4] 4 16 '
+is "sglang: every prompt is loaded" "$(found s_alone)" '1024 0 2772 4 4 16'
 
 refused() { # WHAT ERE OPTION...
     what=$1 why=$2
@@ -125,6 +125,6 @@ exits "a key that was never written" 0 with "$INPUT $MODEL --storage-capacity $R
 MODEL="-m $DATA/models/gpt-oss-120b.json --gpu-mem 4GiB --cpu-mem 4GiB"
 run w_prefill --cache "$VLLM" --prefill-only
 run w_decode --cache "$VLLM" --decode-only --files-from "$TMP/w_prefill.csv"
-is "windows: decode" "$(found w_decode)" '[0,1024,2736,40] 4 16 '
+is "windows: decode" "$(found w_decode)" '0 1024 2736 40 4 16'
 refused "copies of another size" '--files-from: its copies have 393216 bytes' --cache "$VLLM" --files-from "$TMP/prefill.csv"
 done_testing

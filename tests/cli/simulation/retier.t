@@ -25,16 +25,19 @@ done
 ok '(there are some)' grep -q ',Tier-2,' "$TMP/retier.csv"
 unlike 'nothing to remark' "$(cat "$TMP/err")" 'may differ by less than a block'
 
+# found RUN: tokens by origin and what each tier did.
+found() {
+    json "$TMP/$1.json" '.cache | .tokens.gpu, .tokens.host, .tokens.storage, .tokens.computed, .tiers[].stored, .tiers[].loaded, .tiers[].dropped'
+}
 # So are an engine's own rows: hits, then loads, then misses are a prompt, and the Prefill row has what fills no block.
+with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache vllm --summary "$TMP/direct.json" -o none
 for from in vllm:block_size=64 sglang:page_size=64 lmcache:block_size=64,chunk_size=64; do
     with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache "$from" -o "$TMP/engine.csv.zst"
-    with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache vllm --summary "$TMP/direct.json" -o none
     with "$model $tiers" told "$BIN/kvgen" --input "$TMP/engine.csv.zst" --retier --cache vllm --summary "$TMP/retier.json" -o none
     # What was too long for the GPU there has no rows; here it is refused, too.
-    is "the trace of $from into vllm" "$(json "$TMP/retier.json" ".cache.tokens, [.cache.tiers[] | .stored, .loaded, .dropped]")" \
-        "$(json "$TMP/direct.json" ".cache.tokens, [.cache.tiers[] | .stored, .loaded, .dropped]")"
-    is "(some was found)" "$(json "$TMP/retier.json" '.cache.tokens.hit_rate > 0.05')" true
+    is "the trace of $from into vllm" "$(found retier)" "$(found direct)"
 done
+is "(some was found)" "$(json "$TMP/direct.json" '.cache.tokens.hit_rate > 0.05')" true
 like 'what the requests are' "$(cat "$TMP/err")" '^input +the look-ups of a trace; times in s; full blocks of 64; tokens given$'
 like 'the cache that was asked' "$(cat "$TMP/err")" '^cache +vllm 0.33.0: '
 # Several engines: a copy is named by its engine, a request by its user.
@@ -43,8 +46,7 @@ run --input "$TMP/waterfall.csv" --retier --cache vllm:block_size=64 --config en
 ok 'engines by user' cmp -s "$TMP/direct.csv" "$TMP/retier.csv"
 with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache vllm:block_size=64 --config engines=2 -o "$TMP/two.csv"
 with "$model $tiers" told "$BIN/kvgen" --input "$TMP/two.csv" --retier --cache vllm --summary "$TMP/retier.json" -o none
-is 'two engines into one' "$(json "$TMP/retier.json" '.cache.tokens, [.cache.tiers[] | .stored, .loaded, .dropped]')" \
-    "$(json "$TMP/direct.json" '.cache.tokens, [.cache.tiers[] | .stored, .loaded, .dropped]')"
+is 'two engines into one' "$(found retier)" "$(found direct)"
 # Rows behind a request's end are nobody's.
 is 'no row of a request that has ended' "$(zstd -qdc "$TMP/engine.csv.zst" |
     awk -F, '$2 == "Generate" && $6 == "Decode" { end[$7] = 1; next } $7 != "" && end[$7] { n++ } END { print n + 0 }')" 0
