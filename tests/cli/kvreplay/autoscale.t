@@ -19,7 +19,7 @@ exec awk -v n="$1" -v seconds="$2" 'BEGIN {
     for (i = 0; i < int(seconds / 0.05) * n; i++) {
         t = i * 0.05 / n
         printf "%.6f,Write,100000,Tier-0,g%d,Prefill,%d,interactive,user,,%.6f,\n", t, i % n, i, t
-        printf "%.6f,Write,100000,Tier-1,c%d,Prefill,%d,interactive,user,,%.6f,\n", t, i % n, i, t
+        if (i % 8 == 0) printf "%.6f,Write,100000,Tier-1,c%d,Prefill,%d,interactive,user,,%.6f,\n", t, i % n, i, t
         printf "%.6f,Read,100000,Tier-2,s%d,Decode,%d,interactive,user,,%.6f,\n", t, i % n, i, t
         printf "%.6f,Generate,0,,,,%d,interactive,,10,%.6f,1000\n", t, i, t
     }
