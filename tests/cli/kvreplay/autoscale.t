@@ -181,7 +181,7 @@ refused "no command" 2 '--autoscale: needs --each'
     --step-duration 20s --null -o "$TMP/never.csv" --summary "$TMP/s.json" 2>"$TMP/stderr" &
 pid=$!
 until [ -s "$TMP/pid" ]; do sleep 0.05; done
-sleep 0.3
+catches $pid
 kill -s INT $pid
 wait $pid
 is "SIGINT: exit 130" $? 130
