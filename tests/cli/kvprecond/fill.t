@@ -12,33 +12,33 @@ blocks() { "$TOP/tests/cli/kvprecond/blocks.py" "$@" | cut -d ' ' -f 1,2; }
 
 # ---- a directory ----
 
-exits 'a directory is filled' 0 "$kvprecond" --size 50M --config file_size=20M --block-size 1M --config iodepth=8 \
+exits 'a directory is filled' 0 "$kvprecond" --size 20M --config file_size=8M --block-size 1M --config iodepth=8 \
     --seed 42 --keep --summary "$summary" "$TMP/dir"
-stdout_like 'the report says what was written' '50\.00 MiB of 50\.00 MiB'
+stdout_like 'the report says what was written' '20\.00 MiB of 20\.00 MiB'
 is 'in three files' "$(cd "$TMP/dir" && stat -c '%n %s' fill-* | tr '\n' ' ')" \
-    'fill-000000.kv 20971520 fill-000001.kv 20971520 fill-000002.kv 10485760 '
-is 'no two blocks are alike' "$(blocks "$TMP"/dir/fill-*)" '12800 12800'
-is 'and none compresses' "$(($(zstd -q -c "$TMP/dir/fill-000000.kv" | wc -c) * 100 / 20971520 >= 99))" 1
-is 'JSON: written_bytes' "$(json "$summary" .written_bytes)" 52428800
+    'fill-000000.kv 8388608 fill-000001.kv 8388608 fill-000002.kv 4194304 '
+is 'no two blocks are alike' "$(blocks "$TMP"/dir/fill-*)" '5120 5120'
+is 'and none compresses' "$(($(zstd -q -c "$TMP/dir/fill-000000.kv" | wc -c) * 100 / 8388608 >= 99))" 1
+is 'JSON: written_bytes' "$(json "$summary" .written_bytes)" 20971520
 is 'JSON: complete' "$(json "$summary" .complete)" true
 is 'JSON: kept' "$(json "$summary" .target.kept)" true
-is 'JSON: a latency for each write' "$(json "$summary" .service_us.count)" 50
+is 'JSON: a latency for each write' "$(json "$summary" .service_us.count)" 20
 is 'JSON: the program' "$(json "$summary" .program)" kvprecond
 
 cp "$TMP/dir/fill-000001.kv" "$TMP/same"
 exits 'what was kept is not taken again' 3 "$kvprecond" --size 1M "$TMP/dir"
 stderr_like 'and what is there, and the way out, are named' \
-    '^kvprecond: .*/dir: holds 3 objects \(50\.00 MiB\) that an earlier run of kvprecond kept: --destroy-data'
+    '^kvprecond: .*/dir: holds 3 objects \(20\.00 MiB\) that an earlier run of kvprecond kept: --destroy-data'
 ok 'it is still there' cmp "$TMP/same" "$TMP/dir/fill-000001.kv"
-exits '--destroy-data takes it' 0 "$kvprecond" --size 50M --config file_size=20M --keep --destroy-data --seed 42 "$TMP/dir"
+exits '--destroy-data takes it' 0 "$kvprecond" --size 20M --config file_size=8M --keep --destroy-data --seed 42 "$TMP/dir"
 ok 'the same seed gives the same bytes' cmp "$TMP/same" "$TMP/dir/fill-000001.kv"
-exits 'another seed' 0 "$kvprecond" --size 50M --config file_size=20M --keep --destroy-data --seed 43 "$TMP/dir"
-is 'gives others, in every block' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '10240 10240'
+exits 'another seed' 0 "$kvprecond" --size 20M --config file_size=8M --keep --destroy-data --seed 43 "$TMP/dir"
+is 'gives others, in every block' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '4096 4096'
 cp "$TMP/dir/fill-000001.kv" "$TMP/same"
-exits 'no seed' 0 "$kvprecond" --size 50M --config file_size=20M --keep --destroy-data --summary "$summary" "$TMP/dir"
-is 'is a new one each time' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '10240 10240'
+exits 'no seed' 0 "$kvprecond" --size 20M --config file_size=8M --keep --destroy-data --summary "$summary" "$TMP/dir"
+is 'is a new one each time' "$(blocks "$TMP/same" "$TMP/dir/fill-000001.kv")" '4096 4096'
 seed=$(json "$summary" .seed)
-exits 'which the report tells' 0 "$kvprecond" --size 50M --config file_size=20M --keep --destroy-data --seed "$seed" "$TMP/dir"
+exits 'which the report tells' 0 "$kvprecond" --size 20M --config file_size=8M --keep --destroy-data --seed "$seed" "$TMP/dir"
 
 exits 'without --keep' 0 "$kvprecond" --size 5M --destroy-data "$TMP/dir"
 not_ok 'the directory goes as it came' test -e "$TMP/dir"

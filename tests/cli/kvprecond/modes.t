@@ -38,7 +38,7 @@ exits 'a file, with writes of 64 KiB that do not divide it' 0 "$kvprecond" --mod
 is 'every block once' "$(blocks "$TMP/file")" '250 250 250'
 is 'in sixteen writes' "$(json "$summary" .writes)" 16
 exits 'more threads than rings can be had' 0 sh -c 'ulimit -n 16; exec "$@"' - "$kvprecond" --size 1M --threads 12 \
-    --config ioengine=auto --json "$TMP/file"
+    --config iodepth=2 --config ioengine=auto --json "$TMP/file"
 like 'are told of, beside the engine that served instead' "$(tr -d '\n' <"$TMP/stdout")" \
     '"engine": "psync".*"io_uring refused \([A-Z]+\)"'
 exits 'two threads, the other engine' 0 "$kvprecond" --mode random --size 1M --threads 2 --config ioengine=psync "$TMP/file"

@@ -83,23 +83,23 @@ run() { # run OPTION...
         >"$TMP/stdout" 2>"$TMP/stderr" || rc=$?
 }
 
-run --size 8M --round 40ms --block-size 256K --threads 2
+run --size 8M --round 20ms --block-size 256K --threads 2
 verdict=$(judge 5)
 agrees 'by bandwidth' "$rc"
 is 'the columns of the CSV' "$(head -n 1 "$TMP/rounds.csv")" \
     'Round,Start_s,Seconds,Bytes,Bandwidth_GiB_s,IOPS,Latency_mean_us,Latency_p99_us,Steady,Disturbed'
-is 'rounds follow each other' "$(sed -n 3p "$TMP/rounds.csv" | cut -d, -f1-3)" '2,0.040,0.040'
+is 'rounds follow each other' "$(sed -n 3p "$TMP/rounds.csv" | cut -d, -f1-3)" '2,0.020,0.020'
 stdout_like 'the fill came first, and is told apart' 'written +8\.00 MiB of 8\.00 MiB'
 not_ok 'the files are removed' test -e "$TMP/dir"
 
-run --size 4M --mode random --round 40ms --config track=iops
+run --size 4M --mode random --round 20ms --config track=iops
 verdict=$(judge 6)
 agrees 'by IOPS' "$rc"
-run --size 4M --mode random --round 40ms --config track=latency
+run --size 4M --mode random --round 20ms --config track=latency
 verdict=$(judge 7)
 agrees 'by latency' "$rc"
 # Rounds in which a write or none ends: nearly never steady.
-run --size 64M --block-size 64M --config iodepth=1 --round 10ms
+run --size 32M --block-size 32M --config iodepth=1 --round 10ms
 verdict=$(judge 5)
 agrees 'rounds shorter than a write' "$rc"
 

@@ -45,9 +45,9 @@ is 'every block once' "$(blocks "$TMP/file")" '1280 1280 1280'
 # ---- the page cache ----
 
 for advice in none sequential dontneed; do
-    exits "buffered, $advice" 0 "$kvprecond" --mode stream --size 32M --config chunk_size=2M --buffered --config fadvise="$advice" \
+    exits "buffered, $advice" 0 "$kvprecond" --mode stream --size 16M --config chunk_size=2M --buffered --config fadvise="$advice" \
         --keep --destroy-data --summary "$summary" "$TMP/cached"
-    is "$advice: every block once" "$(blocks "$TMP"/cached/fill-*)" '8192 8192 8192'
+    is "$advice: every block once" "$(blocks "$TMP"/cached/fill-*)" '4096 4096 4096'
     is "$advice: is told" "$(json "$summary" '.direct, .stream.fadvise')" "false $advice"
     is "$advice: is no fallback" "$(json "$summary" '.fallbacks | map(select(test("O_DIRECT"))) | length')" 0
     if [ "$(stat -f -c %T "$TMP")" = tmpfs ]; then
@@ -66,7 +66,7 @@ done
 if sanitized; then
     diag 'the memory of a sanitizer is not the program'"'"'s'
 else
-    exits 'a stream that is many times its buffers' 0 "$kvprecond" --mode stream --size 512M --config chunk_size=1M --config buffers=4 \
+    exits 'a stream that is many times its buffers' 0 "$kvprecond" --mode stream --size 128M --config chunk_size=1M --config buffers=4 \
         --summary "$summary" "$TMP/large"
     is 'takes the buffers and a program' "$(json "$summary" '.stream.peak_memory_bytes < 32 * 1048576')" true
 fi

@@ -21,7 +21,6 @@ mounted() {
 [ "$(id -u)" = 0 ] || skip_all "not root"
 mounted none || skip_all "FUSE cannot be used here"
 trap 'unmount || true; tap_exit' EXIT
-unmount
 
 awk -v h=$header 'BEGIN { print h
     for (i = 0; i < 20; i++) printf "0,Write,65536,Tier-2,k%d,Prefill\n", i
@@ -32,26 +31,29 @@ replayed() {
         "$TMP/t.csv"
 }
 
-for engine in uring psync; do
-    mounted none
-    exits "$engine: nothing fails" 0 replayed
-    unmount
-    mounted flush
+engines='uring psync'
+for engine in $engines; do exits "$engine: nothing fails" 0 replayed; done
+unmount
+mounted flush
+for engine in $engines; do
     exits "$engine: errors of close" 1 replayed --on-absent skip
     is "$engine: each write has failed" "$(statuses)" "Read absent 20 Write EIO 20 "
     stderr_like "$engine: the device is blamed" 'EIO: the device or its file system failed'
-    unmount
-    for name in ENODATA EBADMSG EIO; do
-        mounted read:$name
+done
+unmount
+for name in ENODATA EBADMSG EIO; do
+    mounted read:$name
+    for engine in $engines; do
         exits "$engine: reads that end with $name" 1 replayed
         is "$engine: they keep their name" "$(statuses)" "Read $name 20 Write ok 20 "
         stderr_like "$engine: the device is blamed" "key k[0-9]+, 65536 bytes\): $name: the device or its file system failed"
         stderr_unlike "$engine: no block is invented" 'block 0'
-        unmount
     done
-    mounted flip
+    unmount
+done
+mounted flip
+for engine in $engines; do
     exits "$engine: each write with one bit changed" 1 replayed
     is "$engine: no read is ok" "$(statuses)" "Read corrupt 20 Write ok 20 "
-    unmount
 done
 done_testing

@@ -16,7 +16,7 @@ rows() {
             printf "%.6f,%s,%d,Tier-2,k%d,Decode,%d,u%d,%.6f\n", i * every, op, size, i % keys, i, i % 5, i * every
     }'
 }
-figure() { json "$summary" "[.validity[] | select(.figures == \"$1\")][0] | .state, .why"; }
+figure() { json "$summary" ".validity[] | select(.figures == \"$1\") | .state, .why"; }
 replay() { "$BIN/kvreplay" --full -o "$TMP/r.csv.zst" --summary "$summary" "$@" 2>"$TMP/err"; }
 
 # Stopped for half a second of about one, in every timing. Half of a row's times: no percentile may hide it.
@@ -50,8 +50,8 @@ like 'nor in the notes' "$(cat "$TMP/err")" 'note: kvreplay was stopped or had n
 held_up() {
     stopped --timing served --workers 2 "$slow" "$TMP/timed.csv" || return
     "$BIN/kvstat" --json "$TMP/r.csv.zst" >"$TMP/k.json"
-    json "$TMP/k.json" '.bottleneck | tostring'
-    [ "$(json "$TMP/k.json" '.bottleneck.what, .bottleneck.shares.tool > 2 * .bottleneck.shares.queue')" = 'tool true' ]
+    [ "$(json "$TMP/k.json" '.bottleneck.what, .bottleneck.shares.tool > 2 * .bottleneck.shares.queue')" = 'tool true' ] ||
+        { json "$TMP/k.json" '.bottleneck | tostring'; return 1; }
 }
 ok 'stopped: served, and what held the requests up' tries 5 held_up
 like 'what it did to the requests, by kvreplay' "$(figure end_to_end)" '^unreliable client delay (adds [0-9.]+ % to|is most of) p[0-9]+ '

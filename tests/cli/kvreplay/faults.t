@@ -29,7 +29,7 @@ as() {
     case $1 in
     slab) at="--nvme $TMP/d --layout slab" ;;
     files) as auto ;;
-    *-fs*) at="--target file:$TMP/d?like=$1&pages=small&pool=16MiB" ;;
+    *-fs*) at="--target file:$TMP/d?like=$1&pages=small&pool=1MiB&workers=2" ;;
     *) at="--nvme $TMP/d --chunk-size 64KiB --iodepth 4 --config ioengine=$1" ;;
     esac
 }
@@ -71,7 +71,7 @@ as auto
 exits "a slab that may not be so large" 3 below 2048 --layout slab --no-notes -o "$TMP/o.csv" "$TMP/w.csv"
 stderr_like "is refused at the start" '^kvreplay: .*/d: cannot be made [0-9]+ bytes long: '
 
-# block_of_largest FILE: the number of a block of 4 KiB in the middle of the largest object. A block begins with
+# block_of_largest FILE: the number of a block of 4 KiB in the middle of the largest object of a slab. A block begins with
 # KVTRACE1 and 16 bytes that identify its object.
 block_of_largest() {
     python3 - "$1" <<'END'
@@ -98,10 +98,14 @@ for layout in files slab; do
     [ $layout = files ] || ways='auto psync'
     for engine in $ways; do
         as "$engine"
-        case $engine in *-fs*) ;; *) at="$at --layout $layout" ;; esac
+        case $engine in *-fs*) ;; *) at="$at --layout $layout --storage-capacity 16MiB" ;; esac
         into --keep "$TMP/w.csv" 2>"$TMP/err"
-        if [ $layout = files ]; then file=$(find "$TMP/d" -type f -size +4000k); else file=$TMP/d/slab.kv; fi
-        dd if=/dev/zero of="$file" bs=4096 seek="$(block_of_largest "$file")" count=1 conv=notrunc 2>"$TMP/err"
+        if [ $layout = files ]; then
+            file=$(find "$TMP/d" -type f -size +4000k) middle=512
+        else
+            file=$TMP/d/slab.kv middle=$(block_of_largest "$TMP/d/slab.kv")
+        fi
+        dd if=/dev/zero of="$file" bs=4096 seek="$middle" count=1 conv=notrunc 2>"$TMP/err"
         exits "$layout, $engine: a block that is not ours" 1 into "$TMP/r.csv"
         is "$layout, $engine: one row is corrupt" "$(of_large) $(statuses)" "corrupt corrupt 1 ok 19 "
         is "$layout, $engine: counted once" "$(json "$summary" '(tier("Tier-2").read | .ops, .bytes), .rows.corrupt')" \
@@ -129,7 +133,7 @@ sums() {
 mkfifo "$TMP/pipe"
 for engine in auto psync lmcache-fs lmcache-fs-direct vllm-fs; do
     case $engine in
-    *-fs*) on="--target file:$TMP/m/d?like=$engine&pages=small&pool=16MiB" ;;
+    *-fs*) on="--target file:$TMP/m/d?like=$engine&pages=small&pool=1MiB" ;;
     *) on="--nvme $TMP/m/d --config ioengine=$engine" ;;
     esac
     if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
@@ -151,16 +155,16 @@ if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
         'ENOSPC: no room: 4097 bytes needed; [0-9]+ seem free on the target now: another limit \(inodes, a quota\)'
 fi
 
-# Ended between turns: forty objects of up to 4 MiB, written again and again through two I/Os, kept.
+# Ended between turns: forty objects of up to 1 MiB, written again and again through two I/Os, kept.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 20000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 64 + i % 40 * 100003, i % 40
+    for (i = 0; i < 20000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 64 + i % 40 * 25003, i % 40
 }' >"$TMP/again.csv"
 { sed -n 1p "$TMP/again.csv"; sed -n '2,41s/Write/Read/p' "$TMP/again.csv"; } >"$TMP/once.csv"
 again() {
     case $1 in
-    *-fs*) on="--target file:$TMP/d?like=$1&pages=small&pool=16MiB&workers=2" ;;
-    *) on="--nvme $TMP/d --layout $1 --iodepth 2" ;;
+    *-fs*) on="--target file:$TMP/d?like=$1&pages=small&pool=1MiB&workers=2" ;;
+    *) on="--nvme $TMP/d --layout $1 --iodepth 2 --chunk-size 256KiB" ;;
     esac
     with "$on" exec "$BIN/kvreplay" --keep --inflight 32 --progress none \
         --no-notes -o "$TMP/o.csv" "$TMP/again.csv" "${2:---config}" "${3:-loops=10}"
@@ -176,15 +180,14 @@ whole() {
         "$? $(json "$summary" '.populated.adopted_objects, .rows.ok')" "0 $keys $keys"
 }
 for layout in files slab lmcache-fs vllm-fs; do
-    (again $layout --duration 300ms) 2>"$TMP/stderr"
+    (again $layout --duration 100ms) 2>"$TMP/stderr"
     is "$layout: the end of --duration" $? 0
     whole "$layout, --duration" $layout
     rm "$TMP/o.csv"
     again $layout 2>"$TMP/stderr" &
     pid=$!
-    until [ "$(du -sk "$TMP/d" 2>/dev/null | cut -f 1)" -gt 8192 ] 2>/dev/null || ! kill -0 $pid \
-        2>/dev/null; do sleep 0.02; done
-    sleep 0.3
+    until [ -n "$(du -s --threshold=2M "$TMP/d" 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.03; done
+    sleep 0.1 # into the second time that they are written
     kill -s INT $pid
     wait $pid
     is "$layout: SIGINT" $? 130

@@ -14,7 +14,7 @@ runs=${KVTRACE_RUNS:-8} seed=${KVTRACE_SEED:-1}
 # Rewrites, reads, moves and deletes of objects of odd sizes, some read first; more rows than any run here gets to.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,Arrival,Duration_us"
-    for (i = 0; i < 40000; i++) {
+    for (i = 0; i < 20000; i++) {
         size = 1 + i * 7919 % 200000; t = i / 20000
         printf "%.4f,Write,%d,Tier-2,k%d,Prefill,%d,%.4f,\n", t, size, i, i, t
         printf "%.4f,Read,%d,Tier-2,k%d,Decode,%d,%.4f,\n", t, size, i, i, t
@@ -26,14 +26,14 @@ awk 'BEGIN {
 moments() {
     awk -v n="$1" -v seed="$seed" 'BEGIN {
         srand(seed)
-        for (i = 0; i < n; i++) printf "%.2f\n", 0.02 + rand() * 0.4
+        for (i = 0; i < n; i++) printf "%.2f\n", 0.02 + rand() * 0.2
     }'
 }
 # await CONDITION...: waits until it holds or the run (pid) is over. Moments count from there, however slow a build is.
-await() { until "$@" || ! kill -0 "$pid" 2>/dev/null; do sleep 0.01; done; }
+await() { until "$@" || ! kill -0 "$pid" 2>/dev/null; do sleep 0.02; done; }
 # begun: signals are handled; written PATH: it holds more than its marker or header.
 begun() { catches "$pid"; }
-written() { [ "$(du -sk "$1" 2>/dev/null | cut -f 1)" -gt 64 ] 2>/dev/null; }
+written() { [ -n "$(du -s --threshold=65K "$1" 2>/dev/null)" ]; }
 replay() { exec "$BIN/kvreplay" --iodepth 8 --config frames=many -o "$TMP/r.csv.zst" --progress none "$@" 2>"$TMP/stderr"; }
 
 # judged STATUS: what is wrong with a run that ended with that status.
@@ -130,7 +130,7 @@ whole=$(zstd -dcq "$TMP/r.csv.zst" 2>/dev/null | grep -c ',ok$')
 ok "its whole frames read ($whole rows)" test "$whole" -gt 1000
 is "no row of them is unfinished" \
     "$(zstd -dcq "$TMP/r.csv.zst" 2>/dev/null | sed '1d;$d' | grep -Evc ',(ok|absent)$')" 0
-(replay --nvme "$TMP/d" --limit 500 "$TMP/t.csv")
+(replay --nvme "$TMP/d" --limit 100 "$TMP/t.csv")
 is "the next run is well" $? 0
 not_ok "and clears what was left" test -e "$TMP/d"
 

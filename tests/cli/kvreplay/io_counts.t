@@ -9,17 +9,18 @@
 summary=$TMP/summary.json
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 tier2() { json "$summary" "tier(\"Tier-2\") | $1"; }
-# rows OP N: N operations on objects of 4 MiB.
+# rows OP N BYTES: N operations on objects of that size.
 rows() {
-    awk -v op="$1" -v n="$2" -v header=$header 'BEGIN {
+    awk -v op="$1" -v n="$2" -v bytes="$3" -v header=$header 'BEGIN {
         print header
-        for (i = 0; i < n; i++) printf "0,%s,4194304,Tier-2,k%d,Decode\n", op, i % 8
+        for (i = 0; i < n; i++) printf "0,%s,%d,Tier-2,k%d,Decode\n", op, bytes, i % 8
     }'
 }
-rows Write 8 >"$TMP/w.csv"
-rows Read 24 >"$TMP/r.csv"
+rows Write 8 4194304 >"$TMP/w.csv"
+rows Read 24 4194304 >"$TMP/r.csv"
+rows Read 24 524288 >"$TMP/chunks.csv"
 
-plan 60
+plan 64
 for layout in files slab; do
     exits "$layout: reads" 0 "$BIN/kvreplay" --nvme "$TMP/d" --layout $layout --chunk-size 512KiB --iodepth 4 \
         --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
@@ -37,8 +38,8 @@ ok "one in flight at most ($q)" awk "BEGIN { exit !($q > 0 && $q <= 1) }"
 for paths in 1 2; do
     set -- --nvme "$TMP/a$paths"
     [ $paths = 1 ] || set -- "$@" --nvme "$TMP/b$paths"
-    exits "$paths paths, three at a time" 0 "$BIN/kvreplay" "$@" --inflight 3 --chunk-size 4MiB --iodepth 32 \
-        --full --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/r.csv"
+    exits "$paths paths, three at a time" 0 "$BIN/kvreplay" "$@" --inflight 3 --chunk-size 512KiB --iodepth 32 \
+        --full --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/chunks.csv"
     q=$(tier2 .mean_ios_in_flight)
     ok "$paths paths: three in flight at most ($q)" awk "BEGIN { exit !($q > 0 && $q <= 3) }"
     is "$paths paths: Start is after Eligible, and Device_us and Slot_us are within Latency_us" "$(awk -F, '
@@ -108,13 +109,11 @@ for layout in files slab; do
             --summary "$summary" "$TMP/queue.csv"
         is "$layout, $engine: each row after those of its key" "$(check_queue)" \
             'Write ok Delete ok Write ok Write ok 1 10 '
-        is "$layout, $engine: all bytes, one I/O at most" \
-            "$(tier2 '.read.bytes, .write.bytes, .mean_ios_in_flight <= 1')" "$(ok_bytes Read) $(ok_bytes Write) true"
-        # They add up.
-        is "$layout, $engine: the parts of the times" "$(tier2 '.write | .slot_us.count == .ops, .flush_us.max == 0,
-            (.device_us.mean - .meta_us.mean - .io_us.mean | fabs < 0.01), .slot_us.mean > 0,
-            (.service_us.mean - .slot_us.mean - .device_us.mean - .host_us.mean | fabs < 0.1)')" \
-            "true true true true true"
+        json_like "$summary" <<END
+$layout, $engine: all bytes, one I/O at most | tier("Tier-2") | .read.bytes, .write.bytes, .mean_ios_in_flight <= 1 | $(ok_bytes Read) $(ok_bytes Write) true
+$layout, $engine: the parts of the times | tier("Tier-2").write | .slot_us.count == .ops, .flush_us.max == 0, .slot_us.mean > 0 | true true true
+$layout, $engine: which add up | tier("Tier-2").write | (.device_us.mean - .meta_us.mean - .io_us.mean | fabs < 0.01), (.service_us.mean - .slot_us.mean - .device_us.mean - .host_us.mean | fabs < 0.1) | true true
+END
     done
 done
 
@@ -127,7 +126,7 @@ depth() { # NAME "N I/Os of KIB" OPTIONS...
     name=$1 want=$2
     shift 2
     exits "$name" 0 "$BIN/kvreplay" --nvme "$TMP/d" "$@" --no-notes -o "$TMP/o.csv" --summary "$summary" "$TMP/served.csv"
-    is "$name: $want" "$(tier2 '.flags[] | select(test("I/Os of"))')" "$want KiB"
+    like "$name: $want" "$(tier2 '.flags[]')" "(^|[^0-9])$want KiB"
 }
 depth "few workers" "32 I/Os of 1024" --timing served --workers 4
 depth "many workers" "60 I/Os of 1024" --timing served --workers 60
@@ -150,16 +149,16 @@ locked() {
 for rings in 1 4; do
     exits "$rings: little memory to lock" 0 locked 64 --config rings=$rings
     engine=io_uring
-    [ "$(tier2 'any(.fallbacks[]; test("io_uring refused"))')" = false ] || engine=psync
+    case $(tier2 '.fallbacks[]') in *'io_uring refused'*) engine=psync ;; esac
     is "$rings: one engine, as said" "$(tier2 .engine)" $engine
-    is "$rings: as many I/Os" "$(tier2 'any(.flags[]; test("256 I/Os of 1024 KiB"))')" true
+    like "$rings: as many I/Os" "$(tier2 '.flags[]')" '256 I/Os of 1024 KiB'
 done
 
 # Files are open while their objects are moved, and with psync each takes a descriptor: as many as the host allows.
 # A bug looked like rows that failed with EMFILE under the limits of a new shell.
 awk -v header=$header 'BEGIN {
     print header
-    for (i = 0; i < 600; i++) printf "0,Write,65536,Tier-2,f%d,Prefill\n", i
+    for (i = 0; i < 600; i++) printf "0,Write,16384,Tier-2,f%d,Prefill\n", i
 }' >"$TMP/many.csv"
 limited() {
     ulimit "$1" "$2" || return

@@ -33,7 +33,7 @@ trace() {
 }
 
 plan 17
-trace 5000 7 >"$TMP/t.csv"
+trace 2500 7 >"$TMP/t.csv"
 rows=$(($(lines "$TMP/t.csv") - 1))
 for order in key request; do
     for inflight in 1 64; do

@@ -18,11 +18,16 @@ mkfs.ext4 -q -E nodiscard,lazy_itable_init=0 "$TMP/image" 2>"$TMP/err" || skip_a
 mount -o loop "$TMP/image" "$TMP/m" 2>"$TMP/err" || skip_all "no loop devices here"
 trap 'umount -l "$TMP/m" 2>/dev/null || true; tap_exit' EXIT
 
-# power_goes: nothing that is not on the device yet comes there any more.
-power_goes() {
-    python3 -c 'import fcntl, os, struct, sys
-fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587D, struct.pack("I", 2))' "$TMP/m"
-}
+# power_goes: nothing that is not on the device yet comes there any more. One process does so for each line that it reads.
+mkfifo "$TMP/cuts" "$TMP/was_cut"
+python3 -c 'import fcntl, os, struct, sys
+for line in sys.stdin:
+    mounted = os.open(sys.argv[1], os.O_RDONLY)
+    fcntl.ioctl(mounted, 0x8004587D, struct.pack("I", 2))
+    os.close(mounted)
+    print("cut", flush=True)' "$TMP/m" <"$TMP/cuts" >"$TMP/was_cut" 2>"$TMP/err" &
+exec 7>"$TMP/cuts" 8<"$TMP/was_cut"
+power_goes() { echo cut >&7 && read -r _ <&8; }
 # A killed process may hold its files for a moment longer.
 power_comes() {
     for _ in $(seq 600); do
@@ -31,7 +36,7 @@ power_comes() {
     done
     mount -o loop "$TMP/image" "$TMP/m"
 }
-power_goes 2>"$TMP/err" || skip_all "no shutdown of file systems here"
+power_goes || skip_all "no shutdown of file systems here"
 power_comes
 
 # rows PREFIX OP: one row for each object of that prefix.

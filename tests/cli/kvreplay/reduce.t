@@ -20,7 +20,7 @@ contents() { find "$TMP/d" -name '*.kv' -exec cat {} +; }
 # The size over that of zstd -3, and the number of blocks over that of different blocks.
 compressed() { contents | zstd -3 -q -c | wc -c | awk -v whole="$(contents | wc -c)" '{ printf "%.4f", whole / $1 }'; }
 deduplicated() {
-    contents | od -An -v -tx8 -w4096 | sort | awk '{ n++ } $0 != last { u++; last = $0 } END { printf "%.4f", n / u }'
+    find "$TMP/d" -name '*.kv' -exec "$TOP/tests/cli/kvprecond/blocks.py" {} + | awk '{ printf "%.4f", $1 / $2 }'
 }
 near() { awk -v got="$1" -v want="$2" 'BEGIN { exit !(got > want * 0.97 && got < want * 1.03) }'; }
 

@@ -30,7 +30,7 @@ awk 'BEGIN {
 }' >"$TMP/both.csv"
 replay() { "$BIN/kvreplay" --full --summary "$summary" -o "$TMP/r.csv.zst" "$@" 2>"$TMP/err"; }
 cold() { json "$summary" .evidence.cold; }
-engine="?like=lmcache-fs&cache=keep"
+engine="?like=lmcache-fs&cache=keep&pages=small&pool=16MiB"
 
 mkdir "$TMP/here"
 replay --target "$TMP/here/a" "$TMP/reads.csv"

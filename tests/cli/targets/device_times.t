@@ -149,7 +149,7 @@ elif [ "$(json "$summary" 'tier("Tier-2").engine')" = io_uring ]; then
     is 'without io_uring there are no workers' "$(workers) $(why_workers)" '0 0 0 null'
     is 'and no word of it' "$(grep -c '^io_uring gave' "$TMP/err")" 0
 fi
-ok 'an engine that hides its files' replay --device-times yes --inflight 4 --target "file:$TMP/inner/e?like=lmcache-fs" "$TMP/t.csv"
+ok 'an engine that hides its files' replay --device-times yes --inflight 4 --target "file:$TMP/inner/e?like=lmcache-fs&pages=small&pool=1MiB" "$TMP/t.csv"
 is 'its rows are not placed' "$(rows_of_requests)" '0 0 80'
 is 'its lookups stay apart' "$(json "$summary" 'tier("Tier-2") | .lookup.ops, .lookup.service_us.count, .read.service_us.count')" '64 64 64'
 is 'and have no times' "$(column Drive_us | sort -u | tr -d '\n')" ''

@@ -24,8 +24,8 @@ leave() {
 trap leave EXIT
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 32; i++) printf "0,Write,2097152,Tier-2,k%d,Prefill\n", i
-    for (i = 0; i < 64; i++) printf "0.1,Read,2097152,Tier-2,k%d,Prefill\n", i % 32
+    for (i = 0; i < 32; i++) printf "0,Write,1048576,Tier-2,k%d,Prefill\n", i
+    for (i = 0; i < 64; i++) printf "0.1,Read,1048576,Tier-2,k%d,Prefill\n", i % 32
 }' >"$TMP/t.csv"
 
 # seen NAME TARGET: a replay there. Sets found to what is said: of the target, its layers, whether the device's counters have
@@ -33,7 +33,7 @@ awk 'BEGIN {
 # cache, memory; what other programs do on the same disk is no matter here). It becomes a row of the table.
 seen() {
     "$BIN/kvreplay" --inflight 4 --destroy-data --target "$2" --summary "$summary" -o /dev/null "$TMP/t.csv" 2>"$TMP/err" || cat "$TMP/err"
-    found=$(jq -r '[.evidence.target, .evidence.layers, (.kernel.device_read_bytes | . != null and . > 120000000),
+    found=$(jq -r '[.evidence.target, .evidence.layers, (.kernel.device_read_bytes | . != null and . > 60000000),
         (.evidence.cache_below // "-"), .valid, ([.validity[] | select(.figures == "storage") | .why // ""] | join("; ") |
             if test("page cache") then "cache" elif test("is memory") then "memory" else "-" end)] | join("|")' "$summary")
     printf '%s|%s\n' "$1" "$found" >>"$TMP/table"
@@ -42,8 +42,11 @@ seen() {
 # others read there, too.
 place() {
     seen "$1" "$2"
-    [ "$5" = any ] || is "$1: device counters" "$(echo "$found" | cut -d '|' -f 3)" "$5"
-    is "$1" "$(echo "$found" | cut -d '|' -f 1,2,4,6)" "$3|$4|$6|$7"
+    IFS='|' read -r medium layers counted cache _ doubt <<END
+$found
+END
+    [ "$5" = any ] || is "$1: device counters" "$counted" "$5"
+    is "$1" "$medium|$layers|$cache|$doubt" "$3|$4|$6|$7"
 }
 # image NAME FILE_SYSTEM MIB DIO FOLDER: one of that size in FOLDER, on a loop device, $device, mounted on $TMP/NAME unless the
 # file system is none. Fails where the machine has no such thing.

@@ -14,18 +14,18 @@ replay() {
         --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" "$@"
 }
 statuses() { awk -F, 'NR > 1 { n[$2 " " $NF]++ } END { for (s in n) print s, n[s] }' "$TMP/o.csv" | sort | tr '\n' ' '; }
-# Forty objects of up to 2 MiB, odd ones and whole blocks, stored again and again.
+# Forty objects of up to 512 KiB, odd ones and whole blocks, stored again and again.
 awk -v header=$header 'BEGIN {
     print header
     for (i = 0; i < 40000; i++) {
-        bytes = i % 2 ? 4096 * (1 + i % 40 * 12) : 64 + i % 40 * 50003
+        bytes = i % 2 ? 4096 * (1 + i % 40 * 3) : 64 + i % 40 * 12503
         printf "0,Write,%d,Tier-2,k%d,Prefill\n", bytes, i % 40
     }
 }' >"$TMP/again.csv"
 { echo $header; sed -n '2,41s/Write\(.*\)Prefill/Read\1Decode/p' "$TMP/again.csv"; } >"$TMP/read.csv"
 { echo $header; seq 0 9 | sed 's/.*/0,Write,65536,Tier-2,k&,Prefill/'; } >"$TMP/w.csv"
 sed 's/Write/Read/; s/Prefill/Decode/' "$TMP/w.csv" >"$TMP/r.csv"
-moments=$(awk -v n="$runs" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", rand() * 0.25 }')
+moments=$(awk -v n="$runs" -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < n; i++) printf "%.2f\n", rand() * 0.1 }')
 # stopped SIGNAL MOMENT ARGUMENTS...: a run that stores gets it so long after its first megabytes; sets status.
 stopped() {
     signal=$1 moment=$2
@@ -33,9 +33,7 @@ stopped() {
     "$BIN/kvreplay" --progress none --no-notes --config loops=1000 -o "$TMP/o.csv" --target "file:$TMP/d?like=$like&pages=small&pool=1MiB" "$@" \
         "$TMP/again.csv" 2>"$TMP/stderr" &
     pid=$!
-    until [ "$(du -sk "$TMP/d" 2>/dev/null | cut -f 1)" -gt 4096 ] 2>/dev/null || ! kill -0 $pid 2>/dev/null; do
-        sleep 0.02
-    done
+    until [ -n "$(du -s --threshold=2M "$TMP/d" 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.03; done
     sleep "$moment"
     kill -s "$signal" $pid
     wait $pid 2>/dev/null && status=0 || status=$?
@@ -61,7 +59,7 @@ remove_objects() { objects | xargs rm; }
 for like in lmcache-fs lmcache-fs-direct vllm-fs; do
     # ---- signals ----
     for ending in INT:130 TERM:143; do
-        stopped "${ending%:*}" 0.1
+        stopped "${ending%:*}" 0.05
         is "$like, SIG$signal: exit status" "$status" "${ending#*:}"
         is "$like, SIG$signal: every row has its end" "$(sed 1d "$TMP/o.csv" | grep -vc ',ok$')" 0
         not_ok "$like, SIG$signal: nothing is left" test -e "$TMP/d"

@@ -8,7 +8,7 @@
 lib=${BIN%/bin}/tests/faults/fail_io.so
 [ -e "$lib" ] || skip_all "$lib was not built (make unit)"
 
-large=2097152
+large=524288
 awk -v large=$large 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request"
     for (turn = 0; turn < 2; turn++)

@@ -91,7 +91,7 @@ stderr_like 'it is told once' '^kvreplay: Tier-2 is full: objects that were read
 is 'and once only' "$(grep -c 'is full' "$TMP/stderr")" 1
 stderr_like 'the end tells how many' '^storage was full: [0-9,]+ objects \([^)]*\) removed, which [0-9,]+ reads missed$'
 # Many at once: which row finds what depends on time, but nothing fails, and what stays is no more than the target may hold.
-rows 4 1500 300 100 >"$TMP/t.csv"
+rows 4 600 300 100 >"$TMP/t.csv"
 for way in '--layout slab' '--order key --inflight 256' '--timing served --workers 20 --max-concurrent-allocs 2' \
     '--config ioengine=psync --config rings=2'; do
     with "$way" exits "many at once, $way: no row fails" 0 evict --keep --destroy-data "$TMP/t.csv"
@@ -111,8 +111,8 @@ out=$TMP/o.csv
 
 exits 'several targets' 0 replay --on-full evict --storage-capacity $capacity"B" --target "$TMP/a" --target "$TMP/b" "$TMP/t.csv"
 is 'several targets: nothing lost, nothing wrong' "$(json "$TMP/s.json" '.rows | .failed, .corrupt, .lost')" '0 0 0'
-exits 'as an engine stores files' 0 replay --on-full evict --storage-capacity $capacity"B" --target "file:$TMP/v?like=vllm-fs" \
-    "$TMP/t.csv"
+exits 'as an engine stores files' 0 replay --on-full evict --storage-capacity $capacity"B" --target "file:$TMP/v?like=vllm-fs&pages=small&pool=1MiB" \
+    --limit 300 "$TMP/t.csv"
 ok 'as an engine stores files: some were removed' test "$(json "$TMP/s.json" .evidence.removed_objects)" -gt 20
 
 # Objects that are read before they are written have room or not; from a pipe they are made when they are met.
@@ -157,8 +157,8 @@ cat >"$TMP/mounted" <<'END'
 if [ "$2" = tmpfs ]; then mount -t tmpfs -o size=64m,nr_inodes=320 none "$1"; else mount -o loop "$2" "$1"; fi && shift 2 && exec "$@"
 END
 chmod +x "$TMP/mounted"
-rows 5 2000 600 100 >"$TMP/t.csv"
-rows 6 100000 50000 100000 >"$TMP/many.csv"
+rows 5 1200 600 100 >"$TMP/t.csv"
+rows 6 30000 15000 30000 >"$TMP/many.csv"
 for fs in tmpfs ext4; do
     case $fs in
     tmpfs) within() { unshare -rm "$TMP/mounted" "$TMP/fs" tmpfs "$@"; } ;;
@@ -172,7 +172,7 @@ for fs in tmpfs ext4; do
     is "$fs: nothing lost, nothing wrong" "$(json "$TMP/s.json" '.rows | .failed, .corrupt, .lost')" '0 0 0'
     ok "$fs: writes found it full" test "$(json "$TMP/s.json" .evidence.full_writes)" -gt 20
     ok "$fs: some objects were removed" test "$(json "$TMP/s.json" .evidence.removed_objects)" -gt 20
-    exits "$fs: the time is over while writes find it full" 0 replay --on-full evict --reserve 0 --duration 0.3 --target "$TMP/fs/d" \
+    exits "$fs: the time is over while writes find it full" 0 replay --on-full evict --reserve 0 --duration 0.15 --target "$TMP/fs/d" \
         "$TMP/many.csv"
     is "$fs: none of them fails" "$(statuses | grep -c ENOSPC)" 0
     exits "$fs: without a cleaner" 1 replay --reserve 0 --target "$TMP/fs/d" "$TMP/t.csv"

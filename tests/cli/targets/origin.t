@@ -22,11 +22,11 @@ leave() {
     tap_exit
 }
 trap leave EXIT
-# 64 MiB are written, 128 MiB read.
+# 32 MiB are written, 64 MiB read.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 32; i++) printf "0,Write,2097152,Tier-2,k%d,Prefill\n", i
-    for (i = 0; i < 64; i++) printf "0.1,Read,2097152,Tier-2,k%d,Prefill\n", i % 32
+    for (i = 0; i < 32; i++) printf "0,Write,1048576,Tier-2,k%d,Prefill\n", i
+    for (i = 0; i < 64; i++) printf "0.1,Read,1048576,Tier-2,k%d,Prefill\n", i % 32
 }' >"$TMP/t.csv"
 grep -v Write "$TMP/t.csv" >"$TMP/reads.csv"
 trace=$TMP/t.csv
@@ -35,27 +35,31 @@ replay() { # TARGET OPTIONS...
     shift
     "$BIN/kvreplay" --full --inflight 4 --target "$target" --summary "$summary" -o "$TMP/r.csv.zst" "$@" "$trace" 2>"$TMP/err"
 }
-# What the reads are made of, in whole percent, without what is nothing; then whether storage figures are good.
-parts() {
-    json "$summary" '.evidence.reads | to_entries[] | .key, .value' |
-        awk '{ for (i = 3; i < NF; i += 2) if ($(i + 1) * 200 >= $2) printf "%s=%.0f\n", $i, $(i + 1) * 100 / $2 }'
-    json "$summary" '[.validity[] | select(.figures == "storage")][0].state'
-}
-adds_up() {
-    json "$summary" '[.evidence.reads, .evidence.writes | (.asked_bytes * 2 - ([.[]] | add) | fabs < 8)] | all'
+# look: sets adds_up, whether storage figures are good (state), and what the reads are made of, in whole percent, without what
+# is nothing (parts).
+sums='[.evidence.reads, .evidence.writes | (.asked_bytes * 2 - ([.[]] | add) | fabs < 8)] | all'
+look() {
+    read -r adds_up state parts <<END
+$(json "$summary" "($sums), [.validity[] | select(.figures == \"storage\")][0].state, (.evidence.reads | to_entries[] | .key, .value)" |
+        awk '{ printf "%s %s", $1, $2; for (i = 5; i < NF; i += 2) if ($(i + 1) * 200 >= $4) printf " %s=%.0f", $i, $(i + 1) * 100 / $4 }')
+END
 }
 # A cache below gives all of it. Reads of others on the disk count as if they were the replay's: its counter has no owners.
 below() { # NAME TARGET
     replay "$2"
-    is "$1" "$(json "$summary" '(.evidence.reads.asked_bytes - .kernel.device_read_bytes | if . > 0 then . else 0 end) -
-        .evidence.reads.cache_below_bytes, .evidence.reads.page_cache_bytes')" '0 0'
-    is "$1: adds up" "$(adds_up)" true
-    json "$summary" '(.evidence.reads | .cache_below_bytes > .asked_bytes * 0.06), .valid' >"$TMP/said"
-    isnt "$1: is no drive" "$(cat "$TMP/said")" 'true true'
+    read -r adds_up of_cache of_pages said <<END
+$(json "$summary" "($sums)"', (.evidence.reads.asked_bytes - .kernel.device_read_bytes | if . > 0 then . else 0 end) -
+        .evidence.reads.cache_below_bytes, .evidence.reads.page_cache_bytes,
+        (.evidence.reads | .cache_below_bytes > .asked_bytes * 0.06), .valid')
+END
+    is "$1" "$of_cache $of_pages" '0 0'
+    is "$1: adds up" "$adds_up" true
+    isnt "$1: is no drive" "$said" 'true true'
 }
 origin() { # NAME PARTS STATE: of the last run
-    is "$1" "$(parts | tr '\n' ' ')" "$2 $3 "
-    is "$1: adds up" "$(adds_up)" true
+    look
+    is "$1" "$parts $state" "$2 $3"
+    is "$1: adds up" "$adds_up" true
 }
 loop() { # NAME FILE MIB DIO: an ext4 in the file, on a loop device, mounted on $TMP/NAME
     truncate -s "$3M" "$2" && mkfs.ext4 -q -F "$2" && mkdir -p "$TMP/$1" &&
@@ -65,15 +69,15 @@ loop() { # NAME FILE MIB DIO: an ext4 in the file, on a loop device, mounted on 
 # All from the device: O_DIRECT on the scratch folder's file system.
 mkdir "$TMP/here"
 replay "$TMP/here/kv"
-if [ "$(json "$summary" '.evidence.target, (.kernel.device_read_bytes > 120000000), .evidence.cache_below')" != 'storage true null' ]; then
+if [ "$(json "$summary" '.evidence.target, (.kernel.device_read_bytes > 60000000), .evidence.cache_below')" != 'storage true null' ]; then
     skip_all 'the scratch folder is on no device that counts'
 fi
 origin 'O_DIRECT' device_bytes=100 good
-like 'as a line' "$(cat "$TMP/err")" '^Storage reads: 128.0 MiB asked = 128.0 device$'
+like 'as a line' "$(cat "$TMP/err")" '^Storage reads: 64.0 MiB asked = 64.0 device$'
 "$BIN/kvstat" --full "$TMP/r.csv.zst" >"$TMP/full"
 "$BIN/kvstat" "$TMP/r.csv.zst" >"$TMP/screen"
-like 'in the report' "$(cat "$TMP/full")" '^Origin +storage reads: 128.0 MiB asked = 128.0 device; storage writes: 64.0 MiB asked'
-like 'and on the screen' "$(cat "$TMP/screen")" '^Origin +storage reads: 128.0 MiB asked = 128.0 device; 0.0 % of the bytes of'
+like 'in the report' "$(cat "$TMP/full")" '^Origin +storage reads: 64.0 MiB asked = 64.0 device; storage writes: 32.0 MiB asked'
+like 'and on the screen' "$(cat "$TMP/screen")" '^Origin +storage reads: 64.0 MiB asked = 64.0 device; 0.0 % of the bytes of'
 
 # The engine's way, whose objects stay in the page cache.
 replay "file:$TMP/here/like?like=lmcache-fs&cache=keep&pages=small&pool=16MiB"
@@ -136,8 +140,9 @@ if losetup --find >/dev/null 2>&1 && loop onmemory "$TMP/memory/x.img" 200 off; 
         sync -f "$TMP/packed"
         trace=$TMP/reads.csv
         replay "file:$TMP/packed/kv?like=lmcache-fs&cache=drop&pages=small&pool=16MiB" --config compress_ratio=2 --keep
-        like 'btrfs, compressed' "$(parts | tr '\n' ' ')" '^device_bytes=[4-6][0-9] saved_bytes=[4-6][0-9] good $'
-        is 'btrfs, compressed: adds up' "$(adds_up)" true
+        look
+        like 'btrfs, compressed' "$parts $state" '^device_bytes=[4-6][0-9] saved_bytes=[4-6][0-9] good$'
+        is 'btrfs, compressed: adds up' "$adds_up" true
         trace=$TMP/t.csv
     else
         ok 'btrfs # SKIP no mkfs.btrfs, or none can be mounted' true
@@ -158,7 +163,7 @@ fi
 if grep -q " $TMP/fuse fuse" /proc/self/mounts; then
     replay "$TMP/fuse/kv"
     origin 'FUSE' unknown_bytes=100 unknown
-    like 'FUSE: as a line' "$(cat "$TMP/err")" '^Storage reads: 128.0 MiB asked = 128.0 not known$'
+    like 'FUSE: as a line' "$(cat "$TMP/err")" '^Storage reads: 64.0 MiB asked = 64.0 not known$'
 else
     ok 'FUSE # SKIP none can be mounted' true
 fi

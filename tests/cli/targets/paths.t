@@ -22,13 +22,13 @@ rows() {
 awk -v header=$header 'BEGIN {
     srand(3)
     print header
-    for (i = 0; i < 400; i++) {
-        key = int(rand() * 60); what = rand()
+    for (i = 0; i < 200; i++) {
+        key = int(rand() * 40); what = rand()
         if (key in size && what < 0.45) row("Read", rand() < 0.3 ? 1 + int(rand() * size[key]) : size[key], "Decode")
         else if (key in size && what < 0.55) { row("Read", size[key], "Evict"); delete size[key] }
         else if (key in size && what < 0.65) { row("Delete", 0, "Evict"); delete size[key] }
-        else if (!(key in seen) && what < 0.3) { size[key] = 1 + int(rand() * 90000); row("Read", size[key], "Decode") }
-        else { size[key] = 1 + int(rand() * 90000); row("Write", size[key], "Prefill") }
+        else if (!(key in seen) && what < 0.3) { size[key] = 1 + int(rand() * 60000); row("Read", size[key], "Decode") }
+        else { size[key] = 1 + int(rand() * 60000); row("Write", size[key], "Prefill") }
         seen[key] = 1
     }
 }
@@ -45,7 +45,7 @@ while read -r name args; do
 $(rows)
 END
     json_like s.json <<END
-$name: all are good | .rows.ok, .rows.corrupt, .rows.lost, .rows.unverified_reads | 400 0 0 0
+$name: all are good | .rows.ok, .rows.corrupt, .rows.lost, .rows.unverified_reads | 200 0 0 0
 END
     is "$name: nothing is left" "$(find a b c d -name '*' 2>/dev/null | wc -l)$(cat f1 f2 f3)" 0
 done <<END
@@ -82,7 +82,7 @@ imbalance        | tier("Tier-2").imbalance | . >= 1 and . < 3                  
 one device       | [tier("Tier-2").flags[] | select(test("^4 targets on 1 device$"))] | length | 1
 END
 "$BIN/kvstat" --by endpoint --json r.csv >stat.json
-is 'and counts the same' "$(json stat.json '[.groups[] | .ops] | add')" 400
+is 'and counts the same' "$(json stat.json '[.groups[] | .ops] | add')" 200
 is 'each by name' "$(json stat.json '[.groups[].by.endpoint] | unique | join(" ")')" 'a b c d'
 
 # ---- refused ----
