@@ -2,7 +2,7 @@
  * json_like of tests/lib.sh do by jq. That one takes 20 ms to start, and the tests ask thousands of
  * times; most of them for a member by its path. This knows these alone:
  *
- *   [BASE | [select(.name == "text") |]...] PATH, PATH...   a path is of .name, ."name", .[], [],
+ *   [BASE | [select(PATH == "text") |]...] PATH, PATH...   a path is of .name, ."name", .[], [],
  * [2]; or begins with tier("Tier-2"). In the place of a PATH, length
  *
  * Exit status 3, without output: jq must answer. So it is for all that is wrong, for values that
@@ -178,6 +178,21 @@ static const char *path(const char *p, struct values *v)
     return p;
 }
 
+/* Is there no number of fewer digits that is read as the same one, and has the text no zeros to
+ * spare? Integers above 10^15 are none of these. */
+static bool is_shortest(const char *text)
+{
+    double value = strtod(text, NULL);
+    char as[40];
+
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(as, sizeof(as), "%.*g", digits, value);
+        if (strtod(as, NULL) == value)
+            return strchr(text, '.') && strcmp(as, text) == 0;
+    }
+    return false;
+}
+
 /* Decimals as jq writes them: without zeros at the end. Others are its own task. */
 static void print_number(const char *text)
 {
@@ -185,12 +200,14 @@ static void print_number(const char *text)
 
     for (const char *p = text; *p; p++) {
         if (isdigit((unsigned char)*p))
-            digits++;
+            digits += digits > 0 || *p != '0';
         else if (*p != '.' && (*p != '-' || p != text))
             jq_must(); /* an exponent */
     }
     const char *begin = text + (*text == '-');
-    if (digits > 15 || strncmp(begin, "0.0000", 6) == 0 || strcmp(text, "-0") == 0)
+    if (digits > 17 || strncmp(begin, "0.0000", 6) == 0 || strcmp(text, "-0") == 0)
+        jq_must();
+    if (digits > 15 && !is_shortest(text))
         jq_must();
     if (strchr(text, '.')) {
         while (text[len - 1] == '0')
@@ -319,35 +336,38 @@ static struct json_object *value_of(const char *name)
     return o;
 }
 
-/* A stage "select(.name == "text") |" at p, of the values of v. Returns what is behind it; NULL:
+static bool is_text(struct json_object *o, const char *text)
+{
+    return json_object_is_type(o, json_type_string) &&
+           (size_t)json_object_get_string_len(o) == strlen(text) &&
+           strcmp(json_object_get_string(o), text) == 0;
+}
+
+/* A stage "select(.by.op == "text") |" at p, of the values of v. Returns what is behind it; NULL:
  * there is none. */
 static const char *selected(const char *p, struct values *v)
 {
-    char name[NAME_MAX_BYTES], text[NAME_MAX_BYTES];
+    static struct values members;
+    char text[NAME_MAX_BYTES];
+    const char *begin = p + 7, *end;
     size_t kept = 0;
 
     if (strncmp(p, "select(.", 8) != 0)
         return NULL;
-    p = blanks(bare(p + 8, name));
-    if (strncmp(p, "==", 2) != 0)
-        jq_must();
-    p = quoted(blanks(p + 2), text);
-    if (*p != ')' || *(p = blanks(p + 1)) != '|')
-        jq_must();
-    for (size_t i = 0; i < v->count; i++) {
-        struct json_object *o = v->of[i], *member = NULL;
-
-        if (o && !json_object_is_type(o, json_type_object))
+    for (size_t i = 0; i == 0 || i < v->count; i++) {
+        members.count = 0;
+        add(&members, v->count ? v->of[i] : NULL);
+        end = blanks(path(begin, &members));
+        if (members.count != 1 || strncmp(end, "==", 2) != 0)
             jq_must();
-        if (o)
-            member = json_object_object_get(o, name);
-        if (json_object_is_type(member, json_type_string) &&
-            (size_t)json_object_get_string_len(member) == strlen(text) &&
-            strcmp(json_object_get_string(member), text) == 0)
-            v->of[kept++] = o;
+        end = quoted(blanks(end + 2), text);
+        if (*end != ')' || *(end = blanks(end + 1)) != '|')
+            jq_must();
+        if (is_text(members.of[0], text)) /* null is none */
+            v->of[kept++] = v->of[i];
     }
     v->count = kept;
-    return p + 1;
+    return end + 1;
 }
 
 /* The line of one filter. */

@@ -62,8 +62,12 @@
 # The script exits non-zero when a check failed or fewer ran than planned.
 
 export LC_ALL=C.UTF-8 # numbers have a point, whatever the locale of the one who runs the test
-case $0 in */*) TOP=${0%/*} ;; *) TOP=. ;; esac
-TOP=$(cd "$TOP" && pwd) || exit 1
+case $0 in
+/*) TOP=${0%/*} ;;
+*/*) TOP=$PWD/${0%/*} ;;
+*) TOP=$PWD ;;
+esac
+case $TOP in */.*) TOP=$(cd "$TOP" && pwd) || exit 1 ;; esac
 while [ ! -e "$TOP/tests/lib.sh" ]; do TOP=${TOP%/*}; done
 case ${BUILD:=build} in
 /*) BIN=$BUILD/bin ;;
@@ -85,8 +89,7 @@ tap_exit() {
             case $tap_servers in *" $tap_child "*) kill -s KILL "$tap_child" ;; esac
         done
     fi
-    chmod -R u+rwX "$TMP" 2>/dev/null
-    rm -rf "$TMP"
+    rm -rf "$TMP" 2>/dev/null || { chmod -R u+rwX "$TMP" && rm -rf "$TMP"; }
     [ "$tap_failed" -eq 0 ] || exit 1
     if [ -n "$tap_planned" ] && [ "$tap_planned" -ne "$tap_run" ]; then exit 1; fi
     exit "$tap_status"

@@ -68,7 +68,8 @@ stdout_like 'have the rate alone' '^Knee            16 reads of 4\.00 MiB in fli
 sed '/"size_bytes"/d; s/"points": \[/"points": []/; /^      \]$/d' gain.json >plain.json
 exits 'a drive that was not measured' 0 "$kvstat" --answer plain.json
 stdout_unlike 'has no knee' '^Knee'
-is 'in the file neither' "$("$kvstat" --answer plain.json --json | jq -c .knee)" null
+"$kvstat" --answer plain.json --json >plain.out
+is 'in the file neither' "$(json plain.out .knee)" null
 sed 's/"p95_us": 2900/"p95_us": "long"/' gain.json >bad.json
 exits 'a time that is no number' 2 "$kvstat" --answer bad.json
 stderr_like 'is named' 'bad.json: settings.drive.points\[0\].p95_us is no number'
@@ -142,14 +143,16 @@ gained 0 6 34 >undecided.json
 exits 'with some seeds only' 4 "$kvstat" --answer undecided.json --view worth
 like 'is not decided' "$(tr '\n' ' ' <stdout)" '^INCONCLUSIVE: this drive holds 38 \(36-40\), no drive 34 \(33-41\); seed by seed, +this drive holds 0 to 6 users more '
 like 'on the screen, too' "$(tr '\n' ' ' <stdout)" ' gain not decided: seed by seed, this drive holds 0 to 6 users +more than no drive'
-is 'nor in JSON' "$("$kvstat" --answer undecided.json --view worth --json | jq -c '.gain')" '{"value":4,"low":0,"high":6,"is_there":null}'
+"$kvstat" --answer undecided.json --view worth --json >undecided.out
+is 'nor in JSON' "$(json undecided.out '.gain | .value, .low, .high, .is_there, length')" '4 0 6 null 4'
 gained -2 6 34 >undecided.json
 exits 'with fewer in some' 4 "$kvstat" --answer undecided.json --view worth
 like 'is said' "$(tr '\n' ' ' <stdout)" 'seed by seed, +this drive holds 2 users fewer to 6 more '
 gained -3 0 39 >less.json
 exits 'with none' 1 "$kvstat" --answer less.json --view worth
 is 'is no gain' "$(first)" 'no gain: this drive holds 38 (36-40), no drive 39 (33-41)'
-is 'nor in JSON' "$("$kvstat" --answer less.json --json | jq -c '.gain.is_there')" false
+"$kvstat" --answer less.json --json >less.out
+is 'nor in JSON' "$(json less.out .gain.is_there)" false
 
 sed -e 's/"value": \([0-9]*\), "low": [0-9]*, "high": [0-9]*/"value": \1, "low": \1, "high": \1/' gain.json >exact.json
 exits 'no interval' 0 "$kvstat" --answer exact.json --view worth
@@ -202,7 +205,7 @@ is 'have no difference that would not show' "$(first)" 'no difference found: 38 
 exits 'in JSON' 1 "$kvstat" --answer gain.json --view compare --json sata.json
 json_like stdout <<'END'
 both answers | .answers | length | 2
-the difference | [.difference.value, .difference.low, .difference.high] | \[-8,-12,-5\]
+the difference | .difference.value, .difference.low, .difference.high | -8 -12 -5
 the better one | .better | first
 END
 sed 's/"cpu_mem_bytes": 44023414784/"cpu_mem_bytes": 1/' gain.json >memory.json
@@ -350,11 +353,8 @@ concluded() {
     shift
     "$kvstat" --answer "$@" --json >concluded.json
     for view in drive users fast-enough worth; do
-        "$kvstat" --answer "$@" --view $view >one 2>&1
-        echo "status $?" >>one
-        "$kvstat" --answer concluded.json --view $view >two 2>&1
-        echo "status $?" >>two
-        ok "$name: $view" diff -u one two
+        one=$("$kvstat" --answer "$@" --view $view 2>&1; echo "status $?")
+        is "$name: $view" "$("$kvstat" --answer concluded.json --view $view 2>&1; echo "status $?")" "$one"
     done
     "$kvstat" --answer concluded.json --json >two
     ok "$name: its JSON" cmp concluded.json two
@@ -393,6 +393,8 @@ page() {
     shift
     ok "$name: a page" "$kvstat" --html page.html -o screen "$@"
 }
+mkdir no_gnuplot
+page_alone() { PATH="$TMP/no_gnuplot" page "$@"; } # without pictures
 title() { sed -n 's/^<h1>\(.*\)<\/h1>$/\1/p' page.html; }
 rows drive.csv "$good" 1.1
 page 'an answer that is confirmed' --answer gain.json --confirm drive.csv --confirm-model model.csv
@@ -410,18 +412,18 @@ if command -v gnuplot >/dev/null; then
     page 'an answer by a model without points' --answer plain.json
     is 'has the one of users' "$(grep -c '^<figure><img alt="Good requests by load"' page.html) $(grep -c '^<figure>' page.html)" '1 1'
 fi
-page 'no number was asked for' --answer open.json
+page_alone 'no number was asked for' --answer open.json
 is 'the question is how many' "$(title)" 'How many users of llama3.1-8b does /mnt/nvme hold?'
 ok 'and so is the answer' grep -q '^<p class="verdict"><strong>38 users</strong>' page.html
 sed 's/"this": {"value": 38, "low": 36/"this": {"value": 1, "low": 1/' open.json >single.json
-page 'one user' --answer single.json
+page_alone 'one user' --answer single.json
 ok 'is held' grep -q '^is held by this drive' page.html
-page 'the worth' --answer gain.json --view worth
+page_alone 'the worth' --answer gain.json --view worth
 is 'is another question' "$(title)" 'What is /mnt/nvme worth to users of llama3.1-8b?'
 ok 'which the gain answers' grep -q '^<p class="verdict"><strong>gain</strong>' page.html
 is 'and no verdict on a number' "$(grep -c '<strong class="good">PASS' page.html)" 0
 sed 's|/mnt/nvme|<script>x\&y</script>|' gain.json >hostile.json
-page 'a hostile name' --answer hostile.json
+page_alone 'a hostile name' --answer hostile.json
 is 'is text' "$(grep -c '<script' page.html)" 0
 exits 'two answers have no page' 2 "$kvstat" --answer gain.json --view compare --html page.html sata.json
 exits 'a page beside a screen' 2 "$kvstat" --answer gain.json --html -

@@ -33,9 +33,10 @@ is 'in JSON' "$("$kvstat" --json "$TMP/a.zst" | jq -c '.throughput.wall | .gener
 
 # The same rows and the same frames, once as Notes of a pipe: every figure is the same. A replay of its own for each would
 # have other times, so one result becomes the other form. Gaps come after the rows there: what rests on them is kvreplay's.
+figures_of() { sed '/^  "\(command\|files\)": \[$/,/^  \],*$/d; /^  "started": /d'; }
 same() { # FILE NOTES
-    "$kvstat" --json --interval 1s --profile latency --slo "$1" | jq 'del(.files, .command, .started)' >"$TMP/of.json"
-    "$kvstat" --json --interval 1s --profile latency --slo - <"$2" | jq 'del(.files, .command, .started)' >"$TMP/and.json"
+    "$kvstat" --json --interval 1s --profile latency --slo "$1" | figures_of >"$TMP/of.json"
+    "$kvstat" --json --interval 1s --profile latency --slo - <"$2" | figures_of >"$TMP/and.json"
     diff "$TMP/of.json" "$TMP/and.json"
 }
 as_notes() { # FILE.zst: the rows as text, with the frames as Notes, as kvreplay writes them into a pipe
@@ -67,11 +68,11 @@ ok 'are the same' same "$TMP/packed.zst" "$TMP/served.csv"
 # The pipeline itself: what is written to a file on the way is what came out of the pipe.
 "$BIN/kvgen" --num-users 5 --duration 5s --model tiny-1b --generation-mode fast 2>"$TMP/stderr" |
     "$BIN/kvreplay" --null --progress none -o - - 2>"$TMP/stderr" | tee "$TMP/tee.csv" | "$kvstat" --json - |
-    jq 'del(.files, .command, .started)' >"$TMP/of_pipe.json"
-"$kvstat" --json "$TMP/tee.csv" | jq 'del(.files, .command, .started)' >"$TMP/of_file.json"
+    figures_of >"$TMP/of_pipe.json"
+"$kvstat" --json "$TMP/tee.csv" | figures_of >"$TMP/of_file.json"
 ok 'a pipeline ends in the figures of its rows' diff "$TMP/of_file.json" "$TMP/of_pipe.json"
 zstd -qf "$TMP/tee.csv" -o "$TMP/tee.csv.zst"
-"$kvstat" --json "$TMP/tee.csv.zst" | jq 'del(.files, .command, .started)' >"$TMP/of_zst.json"
+"$kvstat" --json "$TMP/tee.csv.zst" | figures_of >"$TMP/of_zst.json"
 ok 'compressed too' diff "$TMP/of_file.json" "$TMP/of_zst.json"
 isnt 'with a run that is known' "$(json "$TMP/of_pipe.json" '.run.evidence, .validity.line')" 'null null'
 

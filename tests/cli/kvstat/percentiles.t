@@ -57,8 +57,8 @@ exact() {
 # reported FILE: the same from kvstat, for the writes of Tier-2.
 reported() {
     "$kvstat" --json "$1" >"$TMP/json" || return 1
-    json "$TMP/json" 'tier("Tier-2").write.service_us // {} | to_entries[] | select(.value | numbers) | .key, .value' |
-        tr ' ' '\n' | paste -d ' ' - - | grep '[a-z]'
+    json "$TMP/json" 'tier("Tier-2").write.service_us | .count, .mean, .min, .p50, .p90, .p95, .p99, .p999, .p9999, .max' |
+        awk '{ split("count mean min p50 p90 p95 p99 p999 p9999 max", name); for (i = 1; i <= NF; i++) if ($i != "null") print name[i], $i }'
 }
 
 for kind in uniform small exponential bimodal heavy constant; do

@@ -75,8 +75,8 @@ for cache in vllm vllm:blocks_per_chunk=4 lmcache lmcache-mp sglang:page_size=16
     told "$BIN/kvgen" -m llama3.1-8b --gpu-profile h100 --cache "$cache" --users 4 --duration 20s --config input_len=2000 \
         --gpu-mem 2 --cpu-mem 3 --storage-capacity 4 -o "$TMP/copies.zst" --summary "$TMP/copies.json"
     exits "copies of $cache" 0 "$kvstat" --verify-trace --json "$TMP/copies.zst"
-    is '... and what is left of them' "$(json "$TMP/stdout" '[.verify[].tiers[] | [.final_bytes, .final_objects]]')" \
-        "$(json "$TMP/copies.json" '[.tiers[] | [.final_bytes, .final_objects]]')"
+    is '... and what is left of them' "$(json "$TMP/stdout" '.verify[].tiers[].final_bytes, .verify[].tiers[].final_objects')" \
+        "$(json "$TMP/copies.json" '.tiers[].final_bytes, .tiers[].final_objects')"
 done
 {
     echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Class'

@@ -168,6 +168,7 @@ stdout_unlike 'and goes no further' quickstart
 
 cat >members <<'END'
 {"tiers": [{"tier": "Tier-0", "n": 1.5, "of": {}}, {"tier": "Tier-2", "n": 2, "of": [1, 2, 3]}], "none": null, "text": "x  y",
+ "groups": [{"by": {"op": "Read"}, "n": 0.16666666666666666}, {"by": {"op": "Write"}, "n": 7031.7345678901234}, {"n": 3}],
  "yes": true, "small": 0.00001, "empty": [], "deep": {"p q": {"r": [{"s": 1}, {"s": 12345678901234567}, {"s": -0.25}]}}}
 END
 own_json=${BIN%/bin}/tests/json
@@ -195,6 +196,8 @@ tier("Tier-2").of | length
 .tiers[] | select(.n == "Tier-2") | .n
 .tiers[] | select(.tier == "Tier-0") | select(.tier == "Tier-2") | .n
 .none | select(.tier == "Tier-2") | .n
+.groups[] | select(.by.op == "Read") | .n
+.groups[] | select(.by.op == "Else") | select(.n == "Read") | .n
 END
 is 'json: several filters' "$(own .text .empty[] .yes)" "$(printf 'x  y\n\ntrue')"
 exits 'json: several filters, one for jq' 3 own .text .deep
@@ -211,6 +214,7 @@ done <<'END'
 .text, .deep
 .tiers[0].n > 1
 .tiers[-1]
+.groups[1].n
 .tiers | map(.n)
 .tiers[] | select(.n == 2) | .n
 .tiers[] | select(.tier != "Tier-2") | .n

@@ -21,7 +21,7 @@
 enum {
     BLOCK = 8,
     MOST_TOKENS = 400,
-    RUNS = 300
+    RUNS = 150
 };
 
 static struct kv_listener listener(struct checked *c)

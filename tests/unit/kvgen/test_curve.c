@@ -362,7 +362,7 @@ static void check_bound(uint64_t max_size)
 {
     struct rng rng;
     rng_seed(&rng, max_size, 77);
-    for (int round = 0; round < scaled(100); round++) {
+    for (int round = 0; round < scaled(40); round++) {
         struct stream s;
         draw(&s, &rng, max_size);
         if (max_size > 1 && round % 4 == 0)

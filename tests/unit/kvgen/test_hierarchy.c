@@ -331,7 +331,7 @@ static void invariants_on_random_runs(void **state)
     (void)state;
     struct rng r;
     rng_seed(&r, 1, 0);
-    for (int run = scaled(6000); run > 0; run--)
+    for (int run = scaled(3000); run > 0; run--)
         random_run(&r);
 }
 

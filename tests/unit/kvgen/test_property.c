@@ -20,7 +20,7 @@
 #include "tests/unit/scale.h"
 
 enum {
-    RUNS = 4000,
+    RUNS = 2500,
     MAX_REQUESTS = 60,
     MAX_BLOCKS = 12,
     SLOTS = 1 << 12,

@@ -29,7 +29,7 @@ static void model_agrees(void **state)
     struct objects *o = objects_create();
     size_t count = 0;
     uint64_t x = 1;
-    const int rounds = scaled(200000);
+    const int rounds = scaled(60000);
 
     for (int i = 0; i < rounds; i++) {
         x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;

@@ -16,7 +16,7 @@
 
 enum {
     P95 = 950000,
-    RUNS = 300
+    RUNS = 200
 };
 
 /* n values of 1 ms, of which the last beyond are of 10 ms. */
@@ -103,7 +103,7 @@ static void count(double phi, int n, double deviations, int answers[3])
     }
 }
 
-/* At the limit 5 % (7 %) of either answer are allowed; 300 runs show up to 4 points more by chance.
+/* At the limit 5 % (7 %) of either answer are allowed; 200 runs show up to 4 points more by chance.
  */
 static void false_answers(void **state)
 {
@@ -128,7 +128,7 @@ static void false_answers(void **state)
 }
 
 /* Strongly correlated rows: 11 in 100 runs of 4,000 rows with a coefficient of 0.98 passed at their
- * limit, for the variance of a few clusters beyond it was underestimated. 5 % are allowed, and 300
+ * limit, for the variance of a few clusters beyond it was underestimated. 5 % are allowed, and 200
  * runs show up to 4 points more by chance. */
 static void strongly_correlated(void **state)
 {

@@ -143,7 +143,7 @@ static void parts_are_the_whole(void **state)
     (void)state;
     static const unsigned bys[] = {GROUPS_DEFAULT, GROUPS_USER | GROUPS_OP, 127};
     struct err e = {0};
-    const int rows = scaled(20000);
+    const int rows = scaled(8000);
     for (size_t b = 0; b < 3; b++) {
         struct rng r;
         char user[16];

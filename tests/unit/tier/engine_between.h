@@ -5,6 +5,7 @@
 #define TESTS_UNIT_TIER_ENGINE_BETWEEN_H
 
 #include <limits.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,9 @@ static struct fault {
 /* Transfers that are in the engine, the most of them so far, and calls that open a file; of one
  * thread. */
 static atomic_uint transfers, most_transfers, opens;
+
+/* The engine takes nothing yet. */
+static atomic_bool held;
 
 struct between {
     struct io io;
@@ -66,6 +70,8 @@ static bool is_meant(const struct io_req *r)
 
 static int between_submit(struct io *io, struct io_req *r)
 {
+    while (atomic_load(&held))
+        sched_yield();
     if (r->call == IO_OPENAT)
         atomic_fetch_add(&opens, 1);
     if (r->call == IO_TRANSFER && atomic_fetch_add(&transfers, 1) == atomic_load(&most_transfers))

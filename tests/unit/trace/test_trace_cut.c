@@ -137,8 +137,8 @@ static void test_cut_own_file(void **state)
 {
     struct scratch *t = *state;
     size_t len;
-    char *z = own_file(t, 100, 65000, &len); /* two frames */
-    check_cuts(t, z, len, 100, 1, 40 / (size_t)scaled(8));
+    char *z = own_file(t, 70, 65000, &len); /* two frames */
+    check_cuts(t, z, len, 70, 1, 40 / (size_t)scaled(8));
     free(z);
 }
 
