@@ -4,10 +4,10 @@ run, and judges how each run ended. Prints a table; exit status 1 if there are f
 
   --build DIR      the build to test (default: $BUILD, or build)
   --only TEXT      only cases whose name holds TEXT; may be repeated
-  --kind KIND      only this kind of failure (see fail_nth.c); may be repeated
+  --kind KIND      only this kind of failure (see fail_nth.c); may be repeated. Of KIND,KIND... each case has one, the next case
+                   the next one
   --sample N       N points of each case and kind, a fixed stride apart (default: every point)
   --seed S         which of them: the first is drawn with this seed (default: 1)
-  --in-turn        gives each case one of the kinds, the next case the next one
   --point N        only point N: prints the run's output, and where in the program it failed
   --jobs N         runs at the same time (default: one a processor)
   --count          only counts the points, and lets none fail
@@ -112,7 +112,7 @@ CASES = [
     Case("kvgen: users", "kvgen --num-users 2 --duration 2 --enable-rag --summary s.json -o o.csv.zst",
          {"o.csv.zst": exact, "s.json": document}),
     Case("kvgen: to standard output", "kvgen --num-users 2 --duration 2 --curve c.csv", {STDOUT: exact, "c.csv": exact}),
-    Case("kvgen: sessions", "kvgen --max-requests 20 --input {data}/agentic_60.tar.zst -o o.csv", {"o.csv": exact}),
+    Case("kvgen: sessions", "kvgen --max-requests 20 --input {in}/sessions.tar.zst -o o.csv", {"o.csv": exact}),
     Case("kvgen: conversations", "kvgen --max-requests 20 --input {data}/sharegpt_dummy_250.json.zst -o o.csv", {"o.csv": exact}),
     Case("kvgen: blocks, from standard input", "kvgen --max-requests 20 --source mooncake --input - -o o.csv", {"o.csv": exact},
          stdin="{data}/mooncake_first200.jsonl"),
@@ -156,7 +156,8 @@ CASES = [
     Case("kvstat: a check of a trace", "kvstat --verify-trace {in}/t.csv.zst", {STDOUT: exact}),
     Case("kvprecond: a folder", "kvprecond --size 1M --seed 7 --summary s.json folder1", KVPRECOND),
     Case("kvprecond: to keep, random", "kvprecond --size 256K --seed 7 --mode random --block-size 16K --keep --summary s.json folder1", KVPRECOND),
-    Case("kvprecond: objects", "kvprecond --size 1M --seed 7 --mode kv --model {in}/model.json --summary s.json folder1", KVPRECOND),
+    Case("kvprecond: objects", "kvprecond --size 1M --seed 7 --mode kv --model {in}/model.json --threads 2 --config iodepth=2 "
+         "--summary s.json folder1", KVPRECOND),
     Case("kvprecond: a stream", "kvprecond --mode stream --size 1M --seed 7 --config chunk_size=128K --buffered --config fadvise=dontneed "
          "--summary s.json folder1", KVPRECOND),
     Case("kvprecond: several targets", "kvprecond --size 512K --seed 7 --target folder1 --target folder2 --summary s.json", KVPRECOND),
@@ -186,6 +187,9 @@ def make_inputs(bin_dir, folder):
     run("kvgen", "--source", "trace", "--input", "small.csv", "-o", "small.csv.zst")
     for out in ("r.csv.zst", "r.csv"):
         run("kvreplay", "--gpu", "off", "--cpu-mem", "1MiB", "--target", "d", "--summary", "s.json", "-o", out, "small.csv")
+    # One session with sub-agents and one without.
+    subprocess.run(f"zstd -dcq --long=27 {DATA}/agentic_60.tar.zst | tar -x trace_0057.json trace_0291.json && "
+                   "tar -c trace_0057.json trace_0291.json | zstd -q >sessions.tar.zst", shell=True, cwd=folder, check=True)
 
 
 # ---- one run ----
@@ -387,18 +391,17 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--build", default=os.environ.get("BUILD", "build"))
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--kind", action="append", choices=KINDS, default=[])
+    parser.add_argument("--kind", action="append", default=[])
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--in-turn", action="store_true")
     parser.add_argument("--point", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--count", action="store_true")
     parser.add_argument("--table", default="")
     parser.add_argument("--messages", action="store_true")
     args = parser.parse_args()
-    if args.table and (args.sample or args.count or args.point or args.in_turn):
-        sys.exit("sweep.py: --table has all points of a case and kind: without --sample, --count, --point and --in-turn")
+    if args.table and (args.sample or args.count or args.point):
+        sys.exit("sweep.py: --table has all points of a case and kind: without --sample, --count and --point")
     build = os.path.join(TOP, args.build)
     library = build + "/tests/faults/fail_nth.so"
     if not os.path.exists(library):
@@ -408,6 +411,10 @@ def main():
         flags = f.read()
     sanitized = "fsanitize" in flags
     kinds = args.kind or [k for k in KINDS if not (sanitized and k == "memory")]  # sanitizers have their own allocator
+    turns = [k.split(",") for k in kinds]  # each case has one of each
+    for k in sum(turns, []):
+        if k not in KINDS:
+            parser.error(f"{k}: none of {' '.join(KINDS)}")
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="kvtrace-faults.") as scratch, \
             concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
@@ -425,10 +432,11 @@ def main():
         for turn, case in enumerate(CASES):
             if args.only and not any(text in case.name for text in args.only):
                 continue
-            its = [k for k in kinds if k not in case.but and not (k in RINGS and case.program in ("kvgen", "kvstat"))]
-            if args.in_turn and its:
-                its = [its[(turn + args.seed) % len(its)]]
-            for kind in its:
+            for group in turns:
+                its = [k for k in group if k not in case.but and not (k in RINGS and case.program in ("kvgen", "kvstat"))]
+                if not its:
+                    continue
+                kind = its[(turn + args.seed) % len(its)]
                 numbers, found = known.get((case.name, kind)), []
                 if not numbers:
                     totals, found = sweep(at, case, kind, args, pool)

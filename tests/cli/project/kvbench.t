@@ -7,11 +7,24 @@ PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples
 
+# Objects of a tenth of what tiny-1b has: touching and filling memory for these takes longer than all that kvbench does.
+cat >m.yaml <<'END'
+model_configs:
+  own:
+    name: Own
+    num_layers: 4
+    hidden_dim: 256
+    num_heads: 4
+    kv_heads: 2
+cache_sizing:
+  gpu_memory_gb: 16
+END
+
 # ---- kvbench: the Python program's command line ----
-exits 'kvbench: a run' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
-    --cpu-mem-gb=0.1 --generation-mode none --performance-profile throughput --storage-capacity-gb 8 --seed 7 \
+exits 'kvbench: a run' 0 "$examples/kvbench" --config m.yaml --model own --num-users 3 --duration 1 --gpu-mem-gb 0 \
+    --cpu-mem-gb=0.01 --generation-mode none --performance-profile throughput --storage-capacity-gb 8 --seed 7 \
     --cache-dir objects --log-level INFO --output all.json
-stderr_like 'kvbench: the pipeline is shown' '^  kvreplay --nvme objects --timing served --workers 3 --duration 2 '
+stderr_like 'kvbench: the pipeline is shown' '^  kvreplay --nvme objects --timing served --workers 3 --duration 1 '
 stderr_like 'kvbench: what means nothing says why' 'log-level: '
 stderr_like 'kvbench: the answer in short' '^kvbench: profile throughput: (PASS|FAIL|INCONCLUSIVE).*; bottleneck: [a-z]'
 stderr_unlike 'kvbench: storage was used' 'nothing went to storage'
@@ -29,41 +42,42 @@ if command -v python3 >/dev/null; then
     ok "kvbench: which it is by that program's schema" python3 "$TOP/tests/mlperf_schema.py" rank all.json
 fi
 
-# run NAME ARGS...: a short run, its document in NAME.json and whole.
-run() {
-    run=$1
-    shift
-    exits "kvbench: $run" 0 "$examples/kvbench" --num-users 2 --duration 1 --gpu-mem-gb 0 --cpu-mem-gb 0 --generation-mode none \
-        --storage-capacity-gb 0.2 --seed 7 --cache-dir objects --output "$run.json" "$@"
-    is "kvbench: $run: everything is in the document" \
-        "$(json "$run.json" '.kvgen, .kvreplay, .kvstat, .summary | type' | tr ' ' '\n' | sort -u)" object
-}
-run tracing --model tiny-1b --enable-latency-tracing </dev/null
-stderr_like 'kvbench: tracing: the fio job is shown' '^rw=rand'
-run precondition --model tiny-1b --precondition
-is 'kvbench: precondition: twice the capacity' "$(grep -c '^  kvprecond .*--size 209715KiB' stderr)" 2
-run prefill --model tiny-1b --prefill-store
-ok 'kvbench: prefill: the store was full before the clock started' awk -v rows="$(json prefill.json .kvstat.populated.bytes)" \
-    'BEGIN { exit !(rows > 0.2 * 1073741824 * 0.7) }'
-ok 'kvbench: prefill: and stays so' awk -v bytes="$(json prefill.json '.kvgen.tiers[] | select(.tier == "Tier-2").peak_bytes')" \
-    'BEGIN { exit !(bytes > 0.2 * 1073741824 * 0.7) }'
-printf 'model_configs:\n  own:\n    name: Own\n    num_layers: 4\n    hidden_dim: 256\n    num_heads: 4\n    kv_heads: 2\n' >m.yaml
-printf 'cache_sizing:\n  gpu_memory_gb: 16\n' >>m.yaml
-run own --config m.yaml --model own --precondition
-is 'kvbench: own: is the model of the fill' "$(json own.json .kvprecond.model)" own
-run burst --model tiny-1b --use-burst-trace --burst-trace-path "$DATA/burstgpt_30rows.csv" --trace-speedup 0
-stderr_like 'kvbench: burst: served by two' 'kvreplay .* --workers 2 '
-zstd -dcq "$DATA/sharegpt_dummy_250.json.zst" >conversations
-run sharegpt --model tiny-1b --dataset-path conversations
-ok 'kvbench: sharegpt: lasts as long as it was told' awk -v s="$(json sharegpt.json .summary.elapsed_time)" 'BEGIN { exit !(s >= 0.5) }'
-is 'kvbench: sharegpt: by beginning again' "$(json sharegpt.json .kvgen.requests.issued)" 5000
-# A drive of its own kind, since the search needs one that serves somebody.
+# Programs with a drive of their own kind: a search needs one that serves somebody.
 mkdir -p simulated
-printf "#!/bin/sh\\nshift 2\\nexec \"%s\" --config spin=0 --config lateness_budget=1h --tier-engine \"2=sim:\$SPEED\" \"\$@\"\\n" "$BIN/kvreplay" >simulated/kvreplay
+printf "#!/bin/sh\\nshift 2\\nexec \"%s\" --config spin=0 --config lateness_budget=1h --tier-engine 1=null --tier-engine \"2=sim:\$SPEED\" \"\$@\"\\n" "$BIN/kvreplay" >simulated/kvreplay
 chmod +x simulated/kvreplay
 ln -s "$BIN/kvgen" "$BIN/kvstat" "$BIN/kvprecond" simulated
 mkdir programs
 ln -s ../simulated programs/bin
+# run NAME ARGS...: a short run, its document in NAME.json and whole.
+run() {
+    run=$1
+    shift
+    exits "kvbench: $run" 0 env BUILD="${programs:-$BUILD}" "$examples/kvbench" --config m.yaml --model own --num-users 2 --duration 1 --gpu-mem-gb 0 \
+        --cpu-mem-gb 0 --generation-mode none --storage-capacity-gb 0.02 --seed 7 --cache-dir objects --output "$run.json" "$@"
+    is "kvbench: $run: everything is in the document" \
+        "$(json "$run.json" '.kvgen, .kvreplay, .kvstat, .summary | type' | tr ' ' '\n' | sort -u)" object
+}
+run tracing --enable-latency-tracing </dev/null
+stderr_like 'kvbench: tracing: the fio job is shown' '^rw=rand'
+run precondition --precondition
+is 'kvbench: precondition: twice the capacity' "$(grep -c '^  kvprecond .*--size 20972KiB' stderr)" 2
+is 'kvbench: precondition: of objects of the model' "$(json precondition.json .kvprecond.model)" own
+run prefill --prefill-store
+ok 'kvbench: prefill: the store was full before the clock started' awk -v rows="$(json prefill.json .kvstat.populated.bytes)" \
+    'BEGIN { exit !(rows > 0.02 * 1073741824 * 0.7) }'
+ok 'kvbench: prefill: and stays so' awk -v bytes="$(json prefill.json '.kvgen.tiers[] | select(.tier == "Tier-2").peak_bytes')" \
+    'BEGIN { exit !(bytes > 0.02 * 1073741824 * 0.7) }'
+run burst --use-burst-trace --burst-trace-path "$DATA/burstgpt_30rows.csv" --trace-speedup 0
+stderr_like 'kvbench: burst: served by two' 'kvreplay .* --workers 2 '
+zstd -dcq "$DATA/sharegpt_dummy_250.json.zst" >conversations
+# On a drive that takes its time: as fast as this one is, it has thousands of rows.
+export SPEED=lat=10ms
+programs=$TMP/programs
+run sharegpt --dataset-path conversations
+ok 'kvbench: sharegpt: lasts as long as it was told' awk -v s="$(json sharegpt.json .summary.elapsed_time)" 'BEGIN { exit !(s >= 0.5) }'
+is 'kvbench: sharegpt: by beginning again' "$(json sharegpt.json .kvgen.requests.issued)" 5000
+programs=''
 autoscaled() {
     exits "kvbench: a search, $1" "$2" env BUILD="$TMP/programs" SPEED="$1" "$examples/kvbench" --model tiny-1b --num-users 2 \
         --duration 5 --gpu-mem-gb 0 --cpu-mem-gb 0 --generation-mode none --storage-capacity-gb 1 --seed 7 --cache-dir objects \
@@ -83,7 +97,7 @@ rm search.json
 printf 'saturation_detection:\n  read_latency_p95_threshold_ms: %s\n' 100 >limits.yaml
 autoscaled lat=2s 1
 is 'kvbench: a search without an answer has its steps' "$(json search.json '.kvreplay.autoscaling.users, .kvstat')" 'null null'
-exits 'kvbench: all of it fits into memory' 0 "$examples/kvbench" --model tiny-1b --num-users 2 --duration 1 \
+exits 'kvbench: all of it fits into memory' 0 "$examples/kvbench" --config m.yaml --model own --num-users 2 --duration 1 \
     --cpu-mem-gb 1 --generation-mode none --seed 7 --cache-dir objects --output memory.json
 stderr_like 'kvbench: and says nothing of the drive' '^kvbench: nothing went to storage, memory held it all'
 exits 'kvbench: as that program' 0 "$examples/kvbench" --dry-run --cache-dir objects
@@ -101,7 +115,7 @@ for want in '1 ' '2 --gpu 0,1' '3 --gpu all'; do
     is "kvbench: GPUs, $want: as kvreplay takes them" \
         "$(grep -o -e '^  kvreplay.*' stderr | grep -o -e '--gpu [a-z0-9,]*')" "${want#* }"
 done
-exits 'kvbench: trace mode' 0 "$examples/kvbench" --model tiny-1b --num-users 3 --duration 2 --gpu-mem-gb 0 \
+exits 'kvbench: trace mode' 0 "$examples/kvbench" --config m.yaml --model own --num-users 3 --duration 2 --gpu-mem-gb 0 \
     --cpu-mem-gb 0 --generation-mode none --seed 7 --io-trace-log io.csv --output trace.json
 is 'kvbench: trace mode writes that columns' "$(head -1 io.csv)" 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
 exits 'kvbench: documents during the run' 0 "$examples/kvbench" --dry-run --enable-rag --rag-ingest timed --cache-dir objects

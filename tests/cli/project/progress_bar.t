@@ -74,7 +74,7 @@ mkfifo "$TMP/fifo"
 {
     cat "$TMP/writes.csv"
     for i in $(seq 40); do
-        awk -v i="$i" 'BEGIN { for (k = 0; k < 20000; k++) printf "%d,Write,1048576,Tier-1,k%d_%d,Prefill\n", i, i, k }'
+        awk -v i="$i" 'BEGIN { for (k = 0; k < 3000; k++) printf "%d,Write,1048576,Tier-1,k%d_%d,Prefill\n", i, i, k }'
         sleep 0.1
     done
 } >"$TMP/fifo" 2>/dev/null &

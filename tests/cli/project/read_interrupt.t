@@ -6,20 +6,22 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 
-yes '' | head -c 268435456 | zstd -q -1 >"$TMP/blank.zst"
-cat "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" >"$TMP/1g.zst"
-cat "$TMP/1g.zst" "$TMP/1g.zst" "$TMP/1g.zst" "$TMP/1g.zst" >"$TMP/4g.zst"
-cat "$TMP/4g.zst" "$TMP/4g.zst" "$TMP/4g.zst" "$TMP/4g.zst" >"$TMP/blank.jsonl.zst"
+yes '' | head -c 16777216 | zstd -q -1 >"$TMP/blank.zst"
+for _ in 1 2 3 4 5; do
+    cat "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" "$TMP/blank.zst" >"$TMP/four.zst"
+    mv "$TMP/four.zst" "$TMP/blank.zst"
+done
+mv "$TMP/blank.zst" "$TMP/blank.jsonl.zst"
 {
     printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Read,4096,Tier-2,k,Decode\n' | zstd -q
     cat "$TMP/blank.jsonl.zst"
 } >"$TMP/trace.csv.zst"
 
-# interrupted NAME COMMAND...: a signal after half a second ends it; 60 s are the end of patience.
+# interrupted NAME COMMAND...: a signal after a quarter of a second ends it; 60 s are the end of patience.
 interrupted() {
     name=$1
     shift
-    exits "$name" 124 timeout --foreground -k 60 -s INT 0.5 "$@"
+    exits "$name" 124 timeout --foreground -k 60 -s INT 0.25 "$@"
 }
 interrupted "kvstat" "$BIN/kvstat" "$TMP/trace.csv.zst"
 interrupted "kvstat, reuse" "$BIN/kvstat" --reuse "$TMP/trace.csv.zst"

@@ -60,8 +60,8 @@ is 'and stands in the README' "$listed" "$(grep -E '^(spreadsheets|S3|live|wear)
 
 # The four of them at work, a folder as target.
 pipeline() {
-    bin/kvprecond --size 8M --config file_size=4M "$TMP/filled" >/dev/null &&
-        bin/kvgen --model tiny-1b --num-users 2 --duration 2 --gpu-mem-gb 0 --cpu-mem-gb 0 --limit 20 |
+    bin/kvprecond --size 1M --config file_size=1M "$TMP/filled" >/dev/null &&
+        bin/kvgen --model tiny-1b --num-users 2 --duration 2 --gpu-mem-gb 0 --cpu-mem-gb 0 --limit 5 |
         bin/kvreplay --nvme "$TMP/objects" | bin/kvstat >"$TMP/report" && grep -q '^Storage read ' "$TMP/report"
 }
 ok 'the four programs work' pipeline
