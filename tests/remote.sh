@@ -17,8 +17,6 @@ made_without() {
 no_s3() {
     if ! command -v python3 >/dev/null; then
         echo 'no python3'
-    elif ! command -v curl >/dev/null; then
-        echo 'no curl (Debian: apt install curl)'
     elif made_without libcurl 's3://none?endpoint=http://127.0.0.1:1'; then
         echo 'built without libcurl'
     fi
@@ -31,15 +29,22 @@ no_redis() {
     fi
 }
 
-# start_s3 DOORS: the faulty server of tests/faults as $server, its ports in the file port.
+# start_s3 DOORS [FILE]: the faulty server of tests/faults as $server, its ports in the file (port).
 start_s3() {
-    rm -f port
-    "$TOP/tests/faults/s3_server.py" "$TMP/port" "$1" 2>>server.log &
+    rm -f "${2-port}"
+    "$TOP/tests/faults/s3_server.py" "$TMP/${2-port}" "$1" 2>>server.log &
     server=$!
     ends_too $server
-    until [ -s port ]; do sleep 0.05; done
+    until [ -s "${2-port}" ]; do sleep 0.05; done
 }
-admin() { curl -s --noproxy '*' "$@"; }
+# admin COMMAND: what it is told, and prints (s3_server.py); admin_of FILE COMMAND the same of another.
+admin() { admin_of port "$@"; }
+admin_of() {
+    admin_file=$1
+    shift
+    echo "$*" >"$TMP/$admin_file.ask"
+    cat "$TMP/$admin_file.answer"
+}
 
 # feed URI OPTIONS...: a run on it in the background as $pid, whose rows are what is written to descriptor 9; its messages
 # are in err.

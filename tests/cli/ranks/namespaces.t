@@ -11,6 +11,8 @@ needs_mounts # ip netns mounts each namespace
 needs_mpi
 [ "$mpi" = openmpi ] || skip_all "the options of Open MPI's launcher"
 command -v ip >/dev/null || skip_all 'needs ip'
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
 name=kvt$$
 ip netns add "$name-0" 2>/dev/null || skip_all 'network namespaces are refused here'
 remove() {
@@ -127,8 +129,9 @@ ip link set "v$$-2" up
 
 # ---- one store for all ----
 
-if ! command -v redis-server >/dev/null || "$BIN/kvreplay" --target redis+unix:none -o "$TMP/no" "$TMP/t.csv" 2>&1 | grep -q 'made without hiredis'; then
-    diag 'no redis-server, or built without hiredis: not on one store'
+why=$(no_redis)
+if [ -n "$why" ]; then
+    diag "$why: not on one store"
     done_testing
     exit
 fi
@@ -152,19 +155,18 @@ is "clears it" "$(stored)" 0
 
 # ---- a prefix of an object store for all ----
 
-if ! command -v python3 >/dev/null || ! command -v curl >/dev/null || "$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o "$TMP/no" "$TMP/t.csv" 2>&1 | grep -q 'made without libcurl'; then
-    diag 'no python3 or curl, or built without libcurl: not on S3'
+why=$(no_s3)
+if [ -n "$why" ]; then
+    diag "$why: not on S3"
     done_testing
     exit
 fi
-export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
 ip netns exec "$name-4" env S3_SERVER_ADDRESS=10.77.0.14 "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>"$TMP/s3.log" &
 server=$!
 until [ -s "$TMP/port" ] || ! kill -s 0 $server 2>/dev/null; do sleep 0.1; done
 head -n 51 "$TMP/t.csv" >"$TMP/short.csv"
 prefix="s3://bucket/p?endpoint=http://10.77.0.14:$(cat "$TMP/port")"
-stored() { ip netns exec "$name-4" curl -s --noproxy '*' "http://10.77.0.14:$(cat "$TMP/port")/-/keys" | grep -c '\.kv$'; }
+stored() { admin keys | grep -c '\.kv$'; }
 exits "four hosts, one prefix" 0 hosts 60 --shared-target --target "$prefix" --keep -o "$TMP/all.csv" --summary "$TMP/all.json" "$TMP/short.csv"
 is "have objects of their own there" "$(json "$TMP/all.json" .rows.ok) $(stored)" '200 200'
 exits "next time" 0 hosts 60 --shared-target --target "$prefix" --destroy-data -o "$TMP/all.csv" "$TMP/short.csv"
