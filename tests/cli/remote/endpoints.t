@@ -12,7 +12,7 @@ why=$(no_s3)
 # serve: a server of three doors, to which $uri leads.
 serve() {
     start_s3 3
-    uri="s3://bucket/p?$(cat port | sed 's|^|endpoint=http://127.0.0.1:|' | paste -s -d '&')"
+    uri="s3://bucket/p?$(sed 's|^|endpoint=http://127.0.0.1:|' port | paste -s -d '&')"
     one_alive="s3://bucket/p?endpoint=http://127.0.0.1:$(sed -n 2p port)"
     one="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
 }
@@ -34,7 +34,7 @@ for key in a b c d e f g h i j k l; do
     echo "0.2,Read,50000,Tier-2,$key,Decode"
 done >>t.csv
 exits 'three doors' 0 replay --full --target "$uri" t.csv
-is 'each row says which' "$(column Endpoint | sort -u)" "$(cat port | sed 's|^|http://127.0.0.1:|' | sort)"
+is 'each row says which' "$(column Endpoint | sort -u)" "$(sed 's|^|http://127.0.0.1:|' port | sort)"
 stderr_like 'the summary shows each' '^  http://127\.0\.0\.1:[0-9]+: read .* at .*, P99 .*; write .*; 0 not ok$'
 json_like s.json <<'END'
 their figures are those of the tier    | tier("Tier-2") | [.read.ops, .write.ops, .read.bytes] == (.endpoints | [map(.read.ops), map(.write.ops), map(.read.bytes)] | map(add)) | true
