@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """For the tests of recordings. Knows their formats by itself: MessagePack, its containers, JSON, zstd's frames.
 
-recordings.py mix IN OUT               a .zmqrec, .replay.jsonl or .lct again, with unknown fields and events in it, its
+recordings.py mix {IN OUT}...          a .zmqrec, .replay.jsonl or .lct again, with unknown fields and events in it, its
                                        maps in another order; prints how many of each
 recordings.py set IN OUT NAME VALUE     a .zmqrec again, whose stored blocks have that member (VALUE is JSON)
 recordings.py private {--- SAMPLE... -- FILE...}...
@@ -180,6 +180,12 @@ def mix(path, to):
     print(added['fields'], added['events'])
 
 
+def mix_all(args):
+    for path, to in zip(args[::2], args[1::2]):
+        added.update(fields=0, events=0)
+        mix(path, to)
+
+
 def set_member(path, to, name, value):
     def change(batch):
         for event in batch[1]:
@@ -318,4 +324,4 @@ def private(args):
 
 
 if __name__ == '__main__':
-    {'mix': lambda a: mix(*a), 'set': lambda a: set_member(*a), 'private': private}[sys.argv[1]](sys.argv[2:])
+    {'mix': mix_all, 'set': lambda a: set_member(*a), 'private': private}[sys.argv[1]](sys.argv[2:])
