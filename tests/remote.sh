@@ -83,11 +83,11 @@ hostile() {
     most_mib=256
     if sanitized; then most_mib=4096; fi # shadow memory
     ok "at least $3 answers" [ "$(lines table)" -ge "$3" ]
-    while IFS='|' read -r name status seconds mib message <&3 && IFS='|' read -r _ statuses <&4; do
-        found=$(echo "$status $seconds $mib" | awk -v may="$statuses" -v most=$most_mib -v long="${4:-6}" \
-            '{ print ($1 >= 0 && index(may, $1) ? "" : "status") ($2 > long ? " time" : "") ($3 > most ? " memory" : "") }')
+    awk -F '|' -v most=$most_mib -v long="${4:-6}" 'NR == FNR { may[FNR] = $2; next }
+        { print ($2 >= 0 && index(may[FNR], $2) ? "" : "status") ($3 > long ? " time" : "") ($4 > most ? " memory" : "") }' wanted table >found
+    while IFS='|' read -r name status seconds mib message <&3 && IFS= read -r found <&4; do
         is "$name" "$found" ''
-        diag "$(printf '%-36s exit %s %5s s %4s MiB  %.150s' "$name" "$status" "$seconds" "$mib" "$message")"
-    done 3<table 4<wanted
+        printf '# %-36s exit %s %5s s %4s MiB  %.150s\n' "$name" "$status" "$seconds" "$mib" "$message"
+    done 3<table 4<found
     is 'all were tried' "$(lines table)" "$(lines wanted)"
 }
