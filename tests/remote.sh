@@ -84,10 +84,10 @@ hostile() {
     if sanitized; then most_mib=4096; fi # shadow memory
     ok "at least $3 answers" [ "$(lines table)" -ge "$3" ]
     awk -F '|' -v most=$most_mib -v long="${4:-6}" 'NR == FNR { may[FNR] = $2; next }
-        { print ($2 >= 0 && index(may[FNR], $2) ? "" : "status") ($3 > long ? " time" : "") ($4 > most ? " memory" : "") }' wanted table >found
+        { print ($2 >= 0 && index(may[FNR], $2) ? "" : "status") ($3 > long ? " time" : "") ($4 > most ? " memory" : "") }' wanted table >judged
     while IFS='|' read -r name status seconds mib message <&3 && IFS= read -r found <&4; do
         is "$name" "$found" ''
         printf '# %-36s exit %s %5s s %4s MiB  %.150s\n' "$name" "$status" "$seconds" "$mib" "$message"
-    done 3<table 4<found
+    done 3<table 4<judged
     is 'all were tried' "$(lines table)" "$(lines wanted)"
 }
