@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """For the tests of recordings. Knows their formats by itself: MessagePack, its containers, JSON, zstd's frames.
 
-recordings.py mix IN OUT               a .zmqrec, .replay.jsonl or .lct again, with unknown fields and events in it, its
+recordings.py mix {IN OUT}...          a .zmqrec, .replay.jsonl or .lct again, with unknown fields and events in it, its
                                        maps in another order; prints how many of each
 recordings.py set IN OUT NAME VALUE     a .zmqrec again, whose stored blocks have that member (VALUE is JSON)
-recordings.py private SAMPLE... -- FILE...
-                                       what the samples plant (tokens, names, hashes) and an output shows, up to three
+recordings.py private {--- SAMPLE... -- FILE...}...
+                                       what the samples plant (tokens, names, hashes) and each of the files shows, up to three;
+                                       a line for each group
 """
 import csv
 import gzip
@@ -179,6 +180,12 @@ def mix(path, to):
     print(added['fields'], added['events'])
 
 
+def mix_all(args):
+    for path, to in zip(args[::2], args[1::2]):
+        added.update(fields=0, events=0)
+        mix(path, to)
+
+
 def set_member(path, to, name, value):
     def change(batch):
         for event in batch[1]:
@@ -232,6 +239,7 @@ BIG = 1 << 48
 class Planted:
     def __init__(self, samples):
         self.numbers, self.texts = set(), set()
+        self.known = {}  # what a text shows: most cells of a trace are there many times
         for path in samples:
             for v in sample_values(path):
                 walk(v, self.plant)
@@ -259,6 +267,11 @@ class Planted:
             v = v.decode('latin-1')
         if isinstance(v, (int, float)):
             return {v} & self.numbers
+        if v not in self.known:
+            self.known[v] = self.shown_by(v)
+        return self.known[v]
+
+    def shown_by(self, v):
         if v[:1] in ('{', '['):
             try:
                 return self.shown_in([json.loads(v)])
@@ -303,12 +316,12 @@ def output_values(path):
 
 
 def private(args):
-    split = args.index('--')
-    planted = Planted(args[:split])
-    for path in args[split + 1:]:
-        for found in sorted(map(str, planted.shown_in(output_values(path))))[:3]:
-            print(found)
+    for group in ' '.join(args).split('--- ')[1:]:
+        samples, files = group.split(' -- ')
+        planted = Planted(samples.split())
+        shown = [sorted(map(str, planted.shown_in(output_values(path))))[:3] for path in files.split()]
+        print(*sum(shown, []), flush=True)
 
 
 if __name__ == '__main__':
-    {'mix': lambda a: mix(*a), 'set': lambda a: set_member(*a), 'private': private}[sys.argv[1]](sys.argv[2:])
+    {'mix': mix_all, 'set': lambda a: set_member(*a), 'private': private}[sys.argv[1]](sys.argv[2:])

@@ -19,8 +19,11 @@ longest_chain() {
 # python_with MODULES: a Python that has these, as $python; fails where there is none.
 python_with() {
     python=
-    for some_python in python3 /usr/bin/python3; do
-        if "$some_python" -c "import $1" 2>/dev/null; then python=$some_python; fi
+    for some_python in /usr/bin/python3 python3; do
+        if "$some_python" -c "import $1" 2>/dev/null; then
+            python=$some_python
+            break
+        fi
     done
     [ -n "$python" ]
 }

@@ -363,7 +363,7 @@ def main():
     with open(os.path.join(folder, "hostile.csv"), "w") as f:
         f.write(ROWS % 4096)
     with open(os.path.join(folder, "parts.csv"), "w") as f:
-        f.write(ROWS % 11000000)
+        f.write(ROWS % 5300000)
     cases = [(name, (name,) + CASES[name]) for name in CASES if len(sys.argv) < 4 or sys.argv[3] == name]
     with open(os.path.join(folder, "wanted"), "w") as f:
         f.write("".join("%s|%s\n" % (name, what[3]) for name, what in cases))

@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """s3_server.py PORT_FILE [DOORS] - a small object store in memory for the tests of S3 targets, with faults on demand.
 PORT_FILE gets a line for each of its ports, which all lead to the same objects. With S3_SERVER_TLS it speaks TLS, with
-the certificate and key of that file. PUT /-/door/N closes port number N, from
-0 on, with its connections, and PUT /-/door/N/open opens it again.
+the certificate and key of that file.
 
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
-any bucket, and checks the signature of each request as it came (sigv4.py; keys below). PUT /-/VERB/KIND/COUNT makes the next COUNT requests with VERB for
-an object ("*.kv", but the one that a run tries its rights with) go wrong: slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a
-bit), trickle (64 KiB at a time, 25 times a second), code=HTTP:CODE (refused so, with words;
-without a CODE by a page of HTML; of HTTP 3xx with the Location http://elsewhere.example:9), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong signature), 200 (and an error as body), untagged (no ETag), pair (500
-unless another one is there at the same time). VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT.
-GET /-/kinds lists which kinds of requests were signed well so far; PUT /-/region/NAME sets the region that it wants;
-PUT /-/denied/VERB,VERB denies these to everybody, LIST among them (none: PUT /-/denied/); PUT /-/hung/VERB,VERB leaves them
-without an answer, until others are named; PUT /-/versioning/STATE sets it.
-GET /-/keys lists all names, GET /-/uploads what is unfinished; GET, PUT and DELETE /-/data/NAME read, change and remove an object without a signature; PUT
-/-/clock/SECONDS sets the clock wrong. The host BUCKET.localhost is a bucket, too."""
+any bucket, and checks the signature of each request as it came (sigv4.py; keys below). The host BUCKET.localhost is a bucket, too.
+
+The test commands it by a line in the pipe PORT_FILE.ask, and reads what it says to that from PORT_FILE.answer:
+keys                       lists all names; uploads: what is unfinished; kinds: which kinds of requests were signed well so far
+get NAME                   an object; put NAME FILE, copy NAME NEW, delete NAME change them
+door N, door N open        closes port number N, from 0 on, with its connections; opens it again
+region NAME                the region that it wants
+denied [VERB,VERB]         denies these to everybody, LIST among them; hung: leaves them without an answer, until others are named
+versioning STATE           of its buckets
+clock SECONDS              sets the clock wrong
+VERB KIND COUNT            makes the next COUNT requests with VERB for an object ("*.kv", but the one that a run tries its rights
+                           with) go wrong. VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT. KIND is
+    slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a bit), trickle (64 KiB at a time,
+    25 times a second), code=HTTP:CODE (refused so, with words; without a CODE by a page of HTML; of HTTP 3xx with the Location
+    http://elsewhere.example:9), short (a whole answer of half), die (no answer), 500 (no body), 503 (SlowDown), 403 (a wrong
+    signature), 200 (and an error as body), untagged (no ETag), pair (500 unless another one is there at the same time)."""
 import functools
 import hashlib
 import io
@@ -156,52 +161,8 @@ class Handler(BaseHTTPRequestHandler):
     def date_time_string(self, timestamp=None):
         return super().date_time_string(time.time() + skew)
 
-    def admin(self, body):
-        global skew, region, versioning, denied, hung
-        part = self.path.split("/")
-        if part[2] == "kinds":
-            self.answer(200, "".join(kind + "\n" for kind in sorted(kinds)).encode())
-            return
-        if part[2] == "data" and self.command == "GET":
-            self.answer(200, store["/".join(part[3:])])
-            return
-        if part[2] == "keys":
-            self.answer(200, "".join(k + "\n" for k in sorted(store)).encode())
-            return
-        if part[2] == "uploads":
-            self.answer(200, "".join("%s %s\n" % (k, uploads[k][0]) for k in sorted(uploads)).encode())
-            return
-        with lock:
-            if part[2] == "clock":
-                skew = int(part[3])
-            elif part[2] == "region":
-                region = part[3]
-            elif part[2] == "denied":
-                denied = set(part[3].split(","))
-            elif part[2] == "hung":
-                hung = set(part[3].split(","))
-            elif part[2] == "versioning":
-                versioning = part[3]
-            elif part[2] == "door":
-                if part[4:] == ["open"]:
-                    doors[int(part[3])].shutdown()
-                    doors[int(part[3])] = Server(doors[int(part[3])].server_port)
-                    start(doors[int(part[3])])
-                else:
-                    doors[int(part[3])].die(self.connection)
-            elif part[2] == "data" and self.command == "DELETE":
-                del store["/".join(part[3:])]
-            elif part[2] == "data":
-                store["/".join(part[3:])] = body
-            else:
-                faults[part[2]] = (part[3], int(part[4]))
-        self.answer(200)
-
     def serve(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.path.startswith("/-/"):
-            self.admin(body)
-            return
         refusal = sigv4.refusal(self.head, body, KEYS, region, time.time() + skew)
         if refusal:
             self.refuse(*refusal)
@@ -379,21 +340,82 @@ class Server(ThreadingHTTPServer):
     def handle_error(self, request, client_address):
         pass  # the client has gone
 
-    def die(self, last):
-        """Closes the port and all connections but one, which ends with its answer."""
+    def die(self):
+        """Closes the port and all connections."""
         self.socket.close()
         for connection in list(self.open):
-            if connection is not last:
-                try:
-                    connection.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+# ---- what the test says ----
+
+
+def command(verb, *words):
+    global skew, region, versioning, denied, hung
+    if verb == "keys":
+        return "".join(name + "\n" for name in sorted(store)).encode()
+    if verb == "uploads":
+        return "".join("%s %s\n" % (known, uploads[known][0]) for known in sorted(uploads)).encode()
+    if verb == "kinds":
+        return "".join(kind + "\n" for kind in sorted(kinds)).encode()
+    if verb == "get":
+        return store[words[0]]
+    with lock:
+        if verb == "put":
+            with open(words[1], "rb") as f:
+                store[words[0]] = f.read()
+        elif verb == "copy":
+            store[words[1]] = store[words[0]]
+        elif verb == "delete":
+            del store[words[0]]
+        elif verb == "clock":
+            skew = int(words[0])
+        elif verb == "region":
+            region = words[0]
+        elif verb == "denied":
+            denied = set(words[0].split(",") if words else ())
+        elif verb == "hung":
+            hung = set(words[0].split(",") if words else ())
+        elif verb == "versioning":
+            versioning = words[0]
+        elif verb == "door" and words[1:] == ("open",):
+            doors[int(words[0])].shutdown()
+            doors[int(words[0])] = Server(doors[int(words[0])].server_port)
+            start(doors[int(words[0])])
+        elif verb == "door":
+            doors[int(words[0])].die()
+        else:
+            faults[verb] = (words[0], int(words[1]))
+    return b""
+
+
+def listen(ask, answer):
+    """A line from one pipe, what comes of it into the other, and so on."""
+    while True:
+        with open(ask) as f:
+            words = f.read().split()
+        try:
+            said = command(*words)
+        except Exception as problem:
+            said = ("%s: %r\n" % (words, problem)).encode()
+        try:
+            with open(answer, "wb") as f:
+                f.write(said)
+        except OSError:
+            pass  # nobody wanted all of it
 
 
 doors = [Server() for _ in range(int(sys.argv[2]) if len(sys.argv) > 2 else 1)]
-with open(sys.argv[1] + ".new", "w") as f:
-    f.write("".join("%d\n" % door.server_port for door in doors))
-
-os.rename(sys.argv[1] + ".new", sys.argv[1])
 for door in doors:
     start(door)
+pipes = sys.argv[1] + ".ask", sys.argv[1] + ".answer"
+for pipe in pipes:
+    if not os.path.exists(pipe):
+        os.mkfifo(pipe)
+with open(sys.argv[1] + ".new", "w") as f:
+    f.write("".join("%d\n" % door.server_port for door in doors))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+listen(*pipes)

@@ -17,8 +17,9 @@ ranks() {
     shift
     with "$simulated" timeout 60 "$mpirun" -np "$n" "$BIN/kvreplay-mpi" "$@"
 }
-rows=$("$BIN/kvstat" --json "$trace" | json /dev/stdin .rows)
-bytes() { "$BIN/kvstat" --json "$1" | jq '[.groups[] | select(.by.op == "Read" or .by.op == "Write") | .bytes] | add'; }
+"$BIN/kvstat" --json "$trace" >"$TMP/trace.json"
+rows=$(json "$TMP/trace.json" .rows)
+bytes() { jq '[.groups[] | select(.by.op == "Read" or .by.op == "Write") | .bytes] | add' "$1"; }
 
 # ---- one result ----
 
@@ -28,11 +29,12 @@ stderr_like "with their start" '^started within .* of each other \(clocks known 
 is "nothing else stays" "$(find "$TMP" -name 'kvreplay-*')" ''
 exits "one result" 0 "$BIN/kvstat" --json -o "$TMP/all.json" "$TMP/all.csv.zst"
 is "has all rows" "$(json "$TMP/all.json" .rows)" $((4 * rows))
-is "and all bytes" "$(bytes "$TMP/all.csv.zst")" $((4 * $(bytes "$trace")))
+is "and all bytes" "$(bytes "$TMP/all.json")" $((4 * $(bytes "$TMP/trace.json")))
 "$BIN/kvreplay" --progress none --null -o "$TMP/one.csv" "$trace" 2>/dev/null
 is "requests of the ranks are apart" "$(json "$TMP/all.json" .requests.count)" $((4 * $("$BIN/kvstat" --json "$TMP/one.csv" | json /dev/stdin .requests.count)))
-like "it is not called odd" "$("$BIN/kvstat" "$TMP/all.csv.zst" 2>&1)" '^Validity +'
-unlike "it is whole" "$("$BIN/kvstat" "$TMP/all.csv.zst" 2>&1)" 'made of several files|incomplete'
+"$BIN/kvstat" "$TMP/all.csv.zst" >"$TMP/all.text" 2>&1
+like "it is not called odd" "$(cat "$TMP/all.text")" '^Validity +'
+unlike "it is whole" "$(cat "$TMP/all.text")" 'made of several files|incomplete'
 json_like "$TMP/s.json" <<'END'
 the ranks   | .ranks.list[].rank | 0 1 2 3
 their clock | .ranks.list[1] | (.offset_us | type == "number") and .offset_error_us > 0 | true
@@ -64,7 +66,7 @@ awk 'BEGIN { print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"; print
     for (i = 0; i < 60; i++) print "0,Read,4096,Tier-2,a,Prefill"; print "0,Read,10000000,Tier-2,a,Decode" }' >"$TMP/phases.csv"
 exits "phases" 0 timeout 60 "$mpirun" -np 2 "$BIN/kvreplay-mpi" --tier-engine 2=sim:bw=200MB/s --cpu-mem 64MiB -o "$TMP/p.csv" "$TMP/phases.csv"
 exits "of ranks" 0 "$BIN/kvstat" --ranks --json -o "$TMP/p.json" "$TMP/p.csv"
-is "count as one" "$(json "$TMP/p.json" '.ranks.list | map(.read_p95_us < 30000 and .read_p95_us > 0) | tojson')" '[true,true]'
+like "count as one" "$(json "$TMP/p.json" '.ranks.list[].read_p95_us')" '^[12]?[0-9]{1,4}(\.[0-9]+)? [12]?[0-9]{1,4}(\.[0-9]+)?$'
 figures() { jq -S 'del(.ranks, .validity, .run, .bottleneck, .command, .started) | del(.. | .final_bytes?, .final_objects?)' "$1"; }
 figures "$TMP/by.json" >"$TMP/by.same"
 figures "$TMP/all.json" >"$TMP/all.same"
@@ -128,7 +130,7 @@ wanted=3 refused "a target that cannot be used" 'rank 1 on .*file' \
 for i in 0 1; do
     printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,4096,Tier-1,a,Prefill $((i * 11)),Write,4096,Tier-1,b,Prefill >"$TMP/len-$i.csv"
 done
-exits "one rank runs 11 s longer" 0 ranks 2 --timing trace --summary "$TMP/len.json" -o "$TMP/len.csv" "$TMP/len-{rank}.csv"
+exits "one rank runs 11 s longer" 0 ranks 2 --timing trace --config spin=0 --summary "$TMP/len.json" -o "$TMP/len.csv" "$TMP/len-{rank}.csv"
 is "it is waited for" "$(json "$TMP/len.json" '(.ranks.missing | length), .rows.ok')" '0 4'
 
 # ---- one rank ends ----
@@ -138,23 +140,17 @@ is "it is waited for" "$(json "$TMP/len.json" '(.ranks.missing | length), .rows.
     echo Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
     seq 0 5999 | awk '{ printf "%.2f,Write,4096,Tier-1,k%d,Prefill\n", $1 * 0.01, $1 }'
 } >"$TMP/long.csv"
-# rank_1: waits until the ranks of the last run have some rows, and prints the process of rank 1.
-has_rows() {
-    file=$(find "$TMP" -name "kvreplay-*-rank-$1.csv.zst" | head -n 1)
-    rm -f "$TMP/some.json"
-    [ -n "$file" ] && "$BIN/kvstat" --json -o "$TMP/some.json" "$file" 2>/dev/null
-    [ "$(json "$TMP/some.json" .rows 2>/dev/null)" -gt 100 ] 2>/dev/null
-}
+# rank_1: waits until the ranks of the last run have more than a hundred rows, and prints the process of rank 1.
 rank_1() {
     for _ in $(seq 200); do
-        if has_rows 0 && has_rows 1 && has_rows 2; then break; fi
+        [ "$(find "$TMP" -maxdepth 1 -name 'kvreplay-*-rank-[012].csv.zst' -size +2500c | wc -l)" != 3 ] || break
         sleep 0.2
     done
     pgrep -f "$BIN/kvreplay-mpi.*$TMP" | while read -r pid; do
         if tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -Eq '^(OMPI_COMM_WORLD_RANK|PMI_RANK)=1$'; then echo "$pid"; fi
     done | head -n 1
 }
-ranks 3 --timing trace -o "$TMP/stop.csv" --summary "$TMP/stop.json" "$TMP/long.csv" >"$TMP/stop.out" 2>&1 &
+ranks 3 --timing trace --config spin=0 -o "$TMP/stop.csv" --summary "$TMP/stop.json" "$TMP/long.csv" >"$TMP/stop.out" 2>&1 &
 run=$!
 pid=$(rank_1)
 kill -s TERM "$pid"
@@ -163,7 +159,7 @@ is "a signal to one rank ends all" "$?" 143
 is "and all rows are there" "$(json "$TMP/stop.json" '(.ranks.list | map(.summary.rows.ok) | map(. > 0) | all), (.ranks.missing | length)')" 'true 0'
 ok "in one result" "$BIN/kvstat" --json -o "$TMP/stop.stat" "$TMP/stop.csv"
 
-ranks 3 --timing trace -o "$TMP/killed.csv" "$TMP/long.csv" >"$TMP/killed.out" 2>&1 &
+ranks 3 --timing trace --config spin=0 -o "$TMP/killed.csv" "$TMP/long.csv" >"$TMP/killed.out" 2>&1 &
 run=$!
 pid=$(rank_1)
 kill -s KILL "$pid"
@@ -171,11 +167,11 @@ wait $run
 isnt "a killed rank is no success" "$?" 0
 spool=$(find "$TMP" -name 'kvreplay-*-rank-1.csv.zst')
 "$BIN/kvstat" --json -o "$TMP/spool.json" "$spool" 2>"$TMP/err"
-is "its spool is read to the last second" "$(jq '.rows > 100' "$TMP/spool.json")" true
+ok "its spool is read to the last second" test "$(json "$TMP/spool.json" .rows)" -gt 100
 like "and called incomplete" "$(cat "$TMP/err")" 'incomplete: the run was killed'
 for i in 0 2; do
     file=$(find "$TMP" -name "kvreplay-*-rank-$i.csv.zst")
     "$BIN/kvstat" --json -o "$TMP/other.json" "$file" 2>/dev/null
-    is "so is that of rank $i" "$(jq '.rows > 100' "$TMP/other.json")" true
+    ok "so is that of rank $i" test "$(json "$TMP/other.json" .rows)" -gt 100
 done
 done_testing

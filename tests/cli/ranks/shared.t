@@ -7,7 +7,8 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../../lib.sh"
 needs_mpi
-cd "$TMP" || exit 1
+# shellcheck source=tests/remote.sh
+. "$TOP/tests/remote.sh"
 
 # shared N TARGET ARGUMENTS...
 shared() {
@@ -31,8 +32,8 @@ stores() {
     exits "$1: shares of the keys" 0 shared 3 "$2" --split keys --keep --verify full t.csv
     is "$1: each object is there once" "$(objects) $(json s.json "$rows, .populated.objects")" '20 30 0 10'
     if [ -n "${3-}" ]; then
-        exits "$1: these are not kept" 0 shared 3 "$2" --destroy-data --verify full t.csv
-        is "$1: so they go" "$(objects) $(json s.json "$rows")" '0 90 0'
+        exits "$1: these are not kept" 0 shared 2 "$2" --destroy-data --verify full t.csv
+        is "$1: so they go" "$(objects) $(json s.json "$rows")" '0 60 0'
         return
     fi
     exits "$1: again" 0 shared 2 "$2" --split keys --keep --verify full t.csv
@@ -41,10 +42,10 @@ stores() {
     exits "$1: neither kept nor destroyed" 3 shared 2 "$2" --split keys t.csv
     stderr_like "$1: is refused by rank 0" '^kvreplay-mpi: rank 0 on [^:]*: .*: holds 20 objects'
     is "$1: nothing is written" "$(objects) $(find . -name '*r.csv*')" '20 '
-    exits "$1: more ranks than keys, not kept" 0 shared 4 "$2" --destroy-data --split keys one.csv
+    exits "$1: more ranks than keys, not kept" 0 shared 2 "$2" --destroy-data --split keys one.csv
     is "$1: nothing is left" "$(objects) $(json s.json "$rows")" '0 1 0'
-    exits "$1: the whole trace each" 0 shared 3 "$2" --keep --verify full t.csv
-    is "$1: on objects of their own" "$(objects) $(json s.json "$rows")" '60 90 0'
+    exits "$1: the whole trace each" 0 shared 2 "$2" --keep --verify full t.csv
+    is "$1: on objects of their own" "$(objects) $(json s.json "$rows")" '40 60 0'
     exits "$1: these are not kept either" 0 shared 2 "$2" --destroy-data t.csv
     is "$1: so they go" "$(objects)" 0
 }
@@ -79,22 +80,16 @@ is "nothing is left of it" "$(find a b | tr '\n' ' ')" 'a b '
 
 # ---- a database, and a prefix ----
 
-if command -v redis-server >/dev/null && ! "$BIN/kvreplay" --target redis+unix:none -o no.csv one.csv 2>&1 | grep -q 'made without hiredis'; then
-    redis-server --port 0 --unixsocket "$TMP/redis.sock" --save '' --appendonly no --dir "$TMP" >redis.log 2>&1 &
-    ends_too $!
-    until redis-cli -s redis.sock ping 2>&1 | grep -q PONG; do sleep 0.05; done
+if [ -z "$(no_redis)" ]; then
+    start_redis --databases 4
     objects() { redis-cli -s redis.sock -n 1 --scan --pattern 'kvtrace:*' | wc -l; }
     stores "Redis" "redis+unix:$TMP/redis.sock?db=1" short
     is "the marker is gone" "$(redis-cli -s redis.sock -n 1 dbsize)" 0
 fi
-if command -v python3 >/dev/null && command -v curl >/dev/null && ! "$BIN/kvreplay" --target 's3://none?endpoint=http://127.0.0.1:1' -o no.csv one.csv 2>&1 | grep -q 'made without libcurl'; then
-    export AWS_ACCESS_KEY_ID=KEY AWS_SECRET_ACCESS_KEY=hush-hush
-    unset AWS_SESSION_TOKEN AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE AWS_CONFIG_FILE AWS_REGION
-    "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>server.log &
-    ends_too $!
-    until [ -s port ]; do sleep 0.05; done
-    objects() { curl -s --noproxy '*' "http://127.0.0.1:$(cat port)/-/keys" | grep -c '\.kv$'; }
+if [ -z "$(no_s3)" ]; then
+    start_s3 1
+    objects() { admin keys | grep -c '\.kv$'; }
     stores "S3" "s3://bucket/p?endpoint=http://127.0.0.1:$(cat port)" short
-    is "nothing is left" "$(curl -s --noproxy '*' "http://127.0.0.1:$(cat port)/-/keys")" ''
+    is "nothing is left" "$(admin keys)" ''
 fi
 done_testing

@@ -16,19 +16,20 @@ rows() { grep -v '^,Note' "$1"; }
 while read -r sample figures distinct objects chain resident; do
     rm -f "$TMP/out.csv" "$TMP/capture.jsonl"
     exits "$sample" 0 generate --input "$DATA/recordings/$sample.zmqrec" -o "$TMP/out.csv" --capture "$TMP/capture.jsonl"
-    json "$TMP/s.json" '.recording | ([.messages, .missing, .restarts, .stored, .stored_again,
+    stderr_unlike "$sample: all is known" 'not known are left out'
+    jq -r 'if .recording then .recording | ([.messages, .missing, .restarts, .stored, .stored_again,
         .removed, .removed_not_known, .dropped_by_clear + .dropped_by_restart, .moves, .possible_loads, .tokens] |
-        map(tostring) | join(",")), ([.resident[] | select(.blocks > 0) | .medium + ":" + (.blocks | tostring)] | join(","))' >"$TMP/counts"
-    is "$sample: counts" "$(cut -d ' ' -f 1 "$TMP/counts")" "$figures"
-    is "$sample: resident at the end" "$(cut -d ' ' -f 2- "$TMP/counts")" "${resident#-}"
+        map(tostring) | join(",")), ([.resident[] | select(.blocks > 0) | .medium + ":" + (.blocks | tostring)] | join(","))
+        else select(.event == "stored") | [.publisher, .parent // "-"] + .hashes | @tsv end' "$TMP/s.json" "$TMP/capture.jsonl" |
+        { read -r counts && read -r there && echo "$counts $there" >"$TMP/counts" && cat >"$TMP/stored"; }
+    is "$sample: counts, and what is resident at the end" "$(cat "$TMP/counts")" "$figures ${resident#-}"
     is "$sample: objects" "$(awk -F, '$2 == "Write" {print $5}' "$TMP/out.csv" | sort -u | wc -l)" "$objects"
-    jq -r 'select(.event == "stored") | [.publisher, .parent // "-"] + .hashes | @tsv' "$TMP/capture.jsonl" >"$TMP/stored"
     is "$sample: hashes" "$(cut -f 3- "$TMP/stored" | tr '\t' '\n' | sort -u | wc -l)" "$distinct"
     is "$sample: the longest chain" "$(longest_chain <"$TMP/stored")" "$chain"
     exits "$sample: the capture" 0 generate --input "$TMP/capture.jsonl" -o "$TMP/again.csv" --capture "$TMP/capture2.jsonl"
-    rows "$TMP/out.csv" >"$TMP/a"
-    rows "$TMP/again.csv" >"$TMP/b"
-    ok "$sample: the capture gives the same rows" cmp "$TMP/a" "$TMP/b"
+    rows "$TMP/out.csv" >"$TMP/$sample.rows"
+    rows "$TMP/again.csv" >"$TMP/again.rows"
+    ok "$sample: the capture gives the same rows" cmp "$TMP/$sample.rows" "$TMP/again.rows"
     ok "$sample: and the same capture" cmp "$TMP/capture.jsonl" "$TMP/capture2.jsonl"
     is "$sample: nothing private is seen" \
         "$(planted "$TMP/out.csv" "$TMP/capture.jsonl" "$TMP/s.json" "$TMP/stderr" "$TMP/stdout")" ""
@@ -54,21 +55,19 @@ END
 
 # Each of them again with unknown fields and events mixed in, and maps from their ends.
 if command -v python3 >/dev/null; then
+    set --
+    for in in "$DATA"/recordings/*.zmqrec; do set -- "$@" "$in" "$TMP/${in##*/}"; done
+    python3 "$TOP/tests/recordings.py" mix "$@" >"$TMP/mixed"
     for in in "$DATA"/recordings/*.zmqrec; do
-        sample=$(basename "$in" .zmqrec)
-        read -r fields events <<END
-$(python3 "$TOP/tests/recordings.py" mix "$in" "$TMP/mixed.zmqrec")
-END
-        exits "$sample: as it is" 0 generate --input "$in" -o "$TMP/out.csv"
-        rows "$TMP/out.csv" >"$TMP/a"
-        stderr_unlike "$sample: as it is: all is known" 'not known are left out'
-        exits "$sample: mixed" 0 generate --input "$TMP/mixed.zmqrec" -o "$TMP/again.csv"
-        rows "$TMP/again.csv" >"$TMP/b"
-        ok "$sample: mixed: the same rows" cmp "$TMP/a" "$TMP/b"
+        sample=${in##*/} sample=${sample%.zmqrec}
+        read -r fields events <&3
+        exits "$sample: mixed" 0 generate --input "$TMP/$sample.zmqrec" -o "$TMP/again.csv"
+        rows "$TMP/again.csv" >"$TMP/again.rows"
+        ok "$sample: mixed: the same rows" cmp "$TMP/$sample.rows" "$TMP/again.rows"
         stderr_like "$sample: mixed: fields are counted" "fields that are not known are left out: $fields\$"
         stderr_like "$sample: mixed: events are counted and named" \
             "not known are left out: $events, the first one \"BlockDreamt\"\$"
-    done
+    done 3<"$TMP/mixed"
 fi
 
 # What the rows say.
@@ -115,13 +114,13 @@ is "--config medium: its blocks" "$(json "$TMP/s.json" .recording.stored)" 23
 bad "a tier that is none" '--config medium: "x=3" is not NAME=TIER' --input "$vllm" --config medium=x=3
 head -c 3000 "$vllm" >"$TMP/cut.zmqrec"
 for in in "$DATA"/recordings/*.zmqrec; do
-    sample=$(basename "$in" .zmqrec)
-    exits "$sample: whole" 0 generate --input "$in" --no-notes -o "$TMP/out.csv"
+    sample=${in##*/} sample=${sample%.zmqrec}
     head -c $(($(wc -c <"$in") / 2)) "$in" >"$TMP/half.zmqrec"
     exits "$sample: cut: status 2" 2 generate --input "$TMP/half.zmqrec" --no-notes -o "$TMP/half.csv"
-    head -n "$(lines "$TMP/half.csv")" "$TMP/out.csv" >"$TMP/a"
+    half=$(lines "$TMP/half.csv")
+    head -n "$half" "$TMP/$sample.rows" >"$TMP/a"
     ok "$sample: cut: the rows before it are there" cmp "$TMP/a" "$TMP/half.csv"
-    ok "$sample: cut: there are some" test "$(lines "$TMP/half.csv")" -gt 2
+    ok "$sample: cut: there are some" test "$half" -gt 2
 done
 bad "cut" '.*cut.zmqrec: message [0-9]+: cut in the middle of a message; those before it are used' --input "$TMP/cut.zmqrec"
 is "cut: the rows before it are there" "$(awk -F, '$2 == "Write"' "$TMP/out.csv" | head -n 1 | wc -l)" 1

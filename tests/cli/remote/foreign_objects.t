@@ -64,11 +64,12 @@ why=$(no_s3)
 if [ -z "$why" ]; then
     start_s3 1
     door=http://127.0.0.1:$(cat port)
-    for name in p p2/x pq/0123456789abcdef0123456789abcdef.kv q/p/y .kvtrace; do echo theirs | admin -T - "$door/-/data/bucket/$name" >/dev/null; done
-    ours() { admin "$door/-/keys" | grep -c '^bucket/p/.'; }
+    echo theirs >theirs
+    for name in p p2/x pq/0123456789abcdef0123456789abcdef.kv q/p/y .kvtrace; do admin put "bucket/$name" "$TMP/theirs"; done
+    ours() { admin keys | grep -c '^bucket/p/.'; }
     others() {
-        for key in $(admin "$door/-/keys" | grep -v '^bucket/p/.'); do
-            echo "$key $(admin "$door/-/data/$key")"
+        for key in $(admin keys | grep -v '^bucket/p/.'); do
+            echo "$key $(admin get "$key")"
         done
     }
     others >after_others

@@ -15,17 +15,17 @@ rows() { # OPERATION PHASE COUNT
 rows Write Prefill 40 >w.csv
 rows Write Prefill 12 >w12.csv
 rows Read Decode 40 >r.csv
-replay() { timeout 60 "$BIN/kvreplay" --full --no-notes --progress none -o r.out --summary s.json --target "$uri" "$@"; }
+replay() { "$BIN/kvreplay" --full --no-notes --progress none -o r.out --summary s.json --target "$uri" "$@"; }
 statuses() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 { n[$s]++ } END { for (s in n) print s, n[s] }' r.out | sort | tr '\n' ' '; }
 populated() { json s.json '.populated | .adopted_objects, .objects, .lost_objects, .stale_objects, .missing_objects'; }
 state() { json s.json .kept_list.state; }
 
-# kept NAME: the store at $uri, which names lists and remove and copy change.
+# kept NAME: the store at $uri, which names lists; remove and save take names, and restore what was saved and the name that it gets.
 kept() {
     exits "$1: 40 objects are kept" 0 replay --keep w.csv
     exits "$1: and found" 0 replay --keep r.csv
     is "$1: all of them" "$(populated) $(state)" '40 0 0 0 0 whole'
-    names | head -n 7 | while read -r name; do remove "$name"; done
+    names | head -n 7 | remove
     exits "$1: 7 of them removed" 1 replay --keep r.csv
     is "$1: are lost" "$(statuses) $(populated)" 'lost 7 ok 33  33 0 7 0 0'
     is "$1: and were not written again" "$(names | wc -l)" 33
@@ -35,12 +35,10 @@ kept() {
     is "$1: all of them" "$(populated)" '40 0 0 0 0'
 
     names | sort >before
-    sed 's/-.*//' before >stems
-    while read -r name; do copy "$name" "saved"; done <before
+    save <before
     exits "$1: 12 are written once more" 0 replay --keep w12.csv
     is "$1: under new names, in the place of the old ones" "$(names | sort | comm -13 before - | wc -l) $(names | wc -l)" '12 40'
-    names | sort | comm -13 before - >after
-    while read -r name; do restore "$name" "$(grep "^${name%%-*}" before)"; done <after
+    names | sort | comm -13 before - | awk -F - 'NR == FNR {old[$1] = $0; next} {print old[$1], $0}' before - | restore
     exits "$1: replaced by their older versions" 1 replay --keep r.csv
     is "$1: they are stale" "$(statuses) $(populated)" 'ok 28 stale 12  40 0 0 12 0'
 
@@ -56,7 +54,7 @@ kept() {
         until grep -qs 'k39,.*,ok' k.csv || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
         kill -s KILL $pid
         wait $pid 2>/dev/null || true
-        names | head -n 5 | while read -r name; do remove "$name"; done
+        names | head -n 5 | remove
         expect=1
         [ $change = none ] || expect=0
         exits "$1: killed ($change), and 5 objects removed" $expect replay --keep r.csv
@@ -80,13 +78,12 @@ if [ "$why" ]; then
 else
     start_redis --databases 16
     uri=redis+unix:$socket
-    all() { redis-cli -s "$socket" --scan; }
+    cli() { redis-cli -s "$socket" "$@"; }
+    all() { cli --scan; }
     names() { all | grep '^kvtrace:'; }
-    remove() { redis-cli -s "$socket" del "$1" >/dev/null; }
-    copy() { redis-cli -s "$socket" copy "$1" "$2:$1" db 3 >/dev/null; }
-    restore() {
-        redis-cli -s "$socket" -n 3 copy "saved:$2" "$1" db 0 replace >/dev/null
-    }
+    remove() { sed 's/^/del /' | cli >/dev/null; }
+    save() { sed 's/.*/copy & & db 3/' | cli >/dev/null; }
+    restore() { sed 's/.*/copy & db 0 replace/' | cli -n 3 >/dev/null; }
     kept Redis
 fi
 why=$(no_s3)
@@ -96,11 +93,11 @@ else
     start_s3 1
     door=http://127.0.0.1:$(head -n 1 port)
     uri="s3://bucket/pre?endpoint=$door"
-    all() { admin "$door/-/keys" | sed -n 's|.*bucket/pre/||p'; }
+    all() { admin keys | sed -n 's|.*bucket/pre/||p'; }
     names() { all | grep '\.kv$'; }
-    remove() { admin -X DELETE "$door/-/data/bucket/pre/$1"; }
-    copy() { admin -o "$2-$1" "$door/-/data/bucket/pre/$1"; }
-    restore() { admin -X PUT --data-binary "@saved-$2" "$door/-/data/bucket/pre/$1"; }
+    remove() { while read -r name; do admin delete "bucket/pre/$name"; done; }
+    save() { while read -r name; do admin copy "bucket/pre/$name" "saved/$name"; done; }
+    restore() { while read -r old name; do admin copy "saved/$old" "bucket/pre/$name"; done; }
     kept S3
 fi
 done_testing

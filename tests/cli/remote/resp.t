@@ -49,7 +49,7 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 END
 grep -v Demote t.csv >plain.csv
 "$BIN/kvgen" --num-users 8 --duration 5 --model tiny-1b --seed 5 --cpu-mem-gb 0.1 --gpu-mem-gb 0 2>/dev/null |
-    awk -F, -v OFS=, '$3 ~ /^[1-9]/ {$3 = int($3 / 32)} 1' >g.csv # its objects have up to 17 MB
+    awk -F, -v OFS=, '$3 ~ /^[1-9]/ {$3 = int($3 / 256)} 1' >g.csv # its objects have up to 2 MB
 for trace in plain.csv g.csv; do
     exits "$trace on files" 0 replay --target objects $trace
     rows r.csv >files
@@ -62,10 +62,10 @@ done
 json_like s.json <<'END'
 engine                   | tier("Tier-2").engine                       | redis
 the server's name        | tier("Tier-2").device                       | redis [0-9.]+
-what is in force         | tier("Tier-2").flags | join(";")           | 3 connections;no maxmemory.*
+what is in force         | tier("Tier-2").flags[]                      | 3 connections no maxmemory.*
 no counters              | .kernel.device_read_bytes                   | null
 a network                | .evidence.target                            | network
-storage is not known     | .validity[] | select(.figures == "storage").state | unknown
+storage is not known     | .validity[] | select(.figures == "storage") | .state | unknown
 all verified             | .rows.unverified_reads                      | 0
 END
 exits 'under Tier-1' 0 replay --target "1=$uri" --tier-map 2=1 plain.csv
@@ -243,12 +243,12 @@ fault_read() { # a server that stands still for two seconds, from before the rea
 }
 fault_read --config retries=30
 is 'a server that stood still is asked again' $? 0
-is 'which is counted' "$(json s.json '.evidence.remote_retries >= 1, (.tiers[] | select(.tier == "Tier-2") | .endpoints[0].retries >= 1)')" 'true true'
+like 'which is counted' "$(json s.json '.evidence.remote_retries, tier("Tier-2").endpoints[0].retries')" '^[1-9][0-9]* [1-9][0-9]*$'
 is 'and within the time of the row' "$(awk -F, '$2 == "Read" {print ($10 >= 1000000)}' r.csv)" 1
 is 'the removal is one' "$(awk -F, 'NR > 1 {printf "%s ", $NF}' r.csv)" 'ok ok ok '
 json_like s.json <<'END'
 a socket has no network | .evidence | .network_interfaces, .network_sent_bytes, .tcp_retransmits | null null null
-connections             | .evidence.remote_connections >= 1                                    | true
+connections             | .evidence.remote_connections                                         | [1-9][0-9]*
 END
 ended
 wait $redis 2>/dev/null
@@ -258,9 +258,9 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 if [ -n "$port" ]; then
     start_redis --databases 4 --port "$port" --bind 127.0.0.1
     exits 'over TCP' 0 replay --summary s.json --target "redis://127.0.0.1:$port/1" plain.csv
-    is 'the interface is known' "$(json s.json '.evidence | .network_interfaces, (.tcp_retransmits != null)')" 'lo true'
+    like 'the interface is known' "$(json s.json '.evidence | .network_interfaces, .tcp_retransmits')" '^lo [0-9]+$'
     if [ -d /sys/class/net/lo ]; then # a bare root has no /sys, which counts the bytes
-        is 'its bytes, too' "$(json s.json '.evidence.network_sent_bytes > 9000000')" true
+        ok 'its bytes, too' test "$(json s.json .evidence.network_sent_bytes)" -gt 9000000
     fi
     ended
     wait $redis 2>/dev/null

@@ -14,10 +14,9 @@ why=$(no_s3)
 start_s3 1
 door=http://127.0.0.1:$(cat port)
 uri="s3://bucket/some/prefix?endpoint=$door"
-names() { admin "$door/-/keys"; }
-uploads() { admin "$door/-/uploads"; }
-put() { admin -T - "$door/-/data/$1"; }
-fault() { admin -X PUT "$door/-/$1/$2/$3"; }
+names() { admin keys; }
+uploads() { admin uploads; }
+fault() { admin "$@"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv "$@"; }
 rows() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {print $2, $3, $4, $5, $s}' "$1" | sort; }
 statuses() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {printf "%s ", $s}' r.csv; }
@@ -27,8 +26,8 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.000000,Write,100000,Tier-2,a,Prefill
 0.001000,Read,100000,Tier-2,a,Decode
 0.001000,Read,5000,Tier-2,a,Decode
-0.001500,Write,9000000,Tier-2,b,Prefill
-0.001500,Read,9000000,Tier-2,b,Decode
+0.001500,Write,5300000,Tier-2,b,Prefill
+0.001500,Read,5300000,Tier-2,b,Decode
 0.001500,Write,10,Tier-2,b,Prefill
 0.001500,Read,10,Tier-2,b,Decode
 0.001550,Write,500000,Tier-2,b,Prefill
@@ -37,13 +36,15 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.002000,Delete,100000,Tier-2,a,
 END
 "$BIN/kvgen" --num-users 4 --duration 3 --model tiny-1b --seed 5 --cpu-mem-gb 0.1 --gpu-mem-gb 0 2>/dev/null |
-    awk -F, -v OFS=, '$3 ~ /^[1-9]/ {$3 = int($3 / 128)} 1' >g.csv # its objects are 0.5 to 4 MB
+    awk -F, -v OFS=, '$3 ~ /^[1-9]/ {$3 = int($3 / 512)} 1' >g.csv # its objects are 0.1 to 1 MB
+for trace in t.csv g.csv; do
+    exits "$trace on files" 0 replay --target objects $trace
+    rows r.csv >"files-$trace"
+done
 same() { # NAME URI: the rows are those of a replay on files
     for trace in t.csv g.csv; do
-        exits "$1: $trace on files" 0 replay --target objects $trace
-        rows r.csv >files
         exits "$1: $trace" 0 replay --summary s.json --verify full --target "$2" $trace
-        is "$1: $trace: the same rows" "$(rows r.csv)" "$(cat files)"
+        is "$1: $trace: the same rows" "$(rows r.csv)" "$(cat files-$trace)"
     done
 }
 same 'one endpoint' "$uri"
@@ -52,10 +53,10 @@ same 'three endpoints' "$uri&endpoint=$door/&endpoint=$door"
 is 'nothing is left' "$(names)" ''
 json_like s.json <<'END'
 engine               | tier("Tier-2").engine                                            | s3
-endpoints            | tier("Tier-2").flags | .[0]                                      | 3 endpoints, at most 64 connections
+endpoints            | tier("Tier-2").flags[0]                                          | 3 endpoints, at most 64 connections
 no counters          | .kernel.device_read_bytes                                        | null
 a network            | .evidence.target                                                 | network
-storage is not known | .validity[] | select(.figures == "storage").state                | unknown
+storage is not known | .validity[] | select(.figures == "storage") | .state              | unknown
 all verified         | .rows.unverified_reads                                           | 0
 END
 same 'in parts of 5 MiB' "$uri&part=5MiB"
@@ -72,15 +73,15 @@ stderr_like 'and says why' 'holds 5 objects that an earlier run of kvreplay kept
 exits 'they are adopted' 0 replay --keep --summary s.json --target "$uri" read.csv
 is 'all' "$(json s.json '.populated | .adopted_objects, .objects')" '5 0'
 victim=$(names | grep 'kv$' | tail -n 1)
-admin -X PUT --data-binary "@/dev/null" "$door/-/data/$victim" >/dev/null
+admin put "$victim" /dev/null
 exits 'a cut object is no object' 0 replay --keep --summary s.json --target "$uri" read.csv
 is 'it is written again' "$(json s.json '.populated | .adopted_objects, .objects')" '4 1'
 exits 'they are removed when asked for' 0 replay --destroy-data --target "$uri" read.csv
 is 'all of them' "$(names)" ''
 
 # ---- whose it is ----
-echo x | put bucket/some/prefix/else >/dev/null
-echo x | put bucket/some/prefixed >/dev/null
+admin put bucket/some/prefix/else "$TMP/t.csv"
+admin put bucket/some/prefixed "$TMP/t.csv"
 for n in 1 2 3; do
     exits "a prefix with another object is refused, $n" 3 replay --target "$uri" t.csv
     stderr_like "$n: why" 'refused: it holds data that kvtrace did not write \(else\)'
@@ -134,7 +135,7 @@ is 'clears its objects' "$(names | grep -c fresh)" 0
 # stale or exchanged by another client, between write and read
 start
 victim=$(names | grep 'fresh/.*kv$' | tail -n 1)
-admin -X PUT --data-binary "@$DATA/kvstat_dozen.csv" "$door/-/data/$victim" >/dev/null
+admin put "$victim" "$DATA/kvstat_dozen.csv"
 go
 is 'an object that another client wrote' "$(statuses | grep -c corrupt)" 1
 
@@ -145,56 +146,56 @@ Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 0.1,Read,300000,Tier-2,a,Decode
 0.2,Delete,300000,Tier-2,a,
 END
-while read -r verb kind status failed; do
+# went_wrong URI TRACE: a fault of one row, which ends with that status; all goes on, and nothing is left.
+went_wrong() {
     fault "$verb" "$kind" 1
     if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi # a busy machine is slow, too
-    exits "$verb $kind" 1 replay --config timeout=$timeout --on-absent skip --order key --target "$uri" --summary s.json three.csv
+    exits "$verb $kind" 1 replay --config timeout=$timeout --on-absent skip --order key --target "$1" --summary s.json "$2"
     like "$verb $kind: status" "$(statuses)" "$status"
-    is "$verb $kind: counted once" "$(json s.json '.rows | .failed + .corrupt')" "$failed"
-    is "$verb $kind: nothing is left" "$(names | grep -c fresh)" 0
+    case $status in *corrupt*) counted='0 1' ;; *) counted='1 0' ;; esac
+    is "$verb $kind: counted once" "$(json s.json '.rows | .failed, .corrupt')" "$counted"
+    is "$verb $kind: nothing is left" "$(names | grep -c fresh; uploads)" 0
+}
+while read -r verb kind status; do
+    went_wrong "$uri" three.csv
 done <<'END'
-GET slow ^ok.ETIMEDOUT.ok.$ 1
-GET cut ^ok.ECONNRESET.ok.$ 1
-GET flip ^ok.corrupt.ok.$ 1
-GET short ^ok.corrupt.ok.$ 1
-GET die ^ok.ECONNRESET.ok.$ 1
-GET 500 ^ok.S3:HTTP500.ok.$ 1
-GET 503 ^ok.S3:SlowDown.ok.$ 1
-GET 403 ^ok.S3:SignatureDoesNotMatch.ok.$ 1
-PUT 403 ^S3:SignatureDoesNotMatch 1
-PUT slow ^ETIMEDOUT 1
-PUT flip ^ok.corrupt.ok.$ 1
-PUT die ^ECONNRESET 1
-PUT 500 ^S3:HTTP500 1
-PUT 503 ^S3:SlowDown 1
-DELETE 500 ^ok.ok.S3:HTTP500.$ 1
+GET slow ^ok.ETIMEDOUT.ok.$
+GET cut ^ok.ECONNRESET.ok.$
+GET flip ^ok.corrupt.ok.$
+GET short ^ok.corrupt.ok.$
+GET die ^ok.ECONNRESET.ok.$
+GET 500 ^ok.S3:HTTP500.ok.$
+GET 503 ^ok.S3:SlowDown.ok.$
+GET 403 ^ok.S3:SignatureDoesNotMatch.ok.$
+PUT 403 ^S3:SignatureDoesNotMatch
+PUT slow ^ETIMEDOUT
+PUT flip ^ok.corrupt.ok.$
+PUT die ^ECONNRESET
+PUT 500 ^S3:HTTP500
+PUT 503 ^S3:SlowDown
+DELETE 500 ^ok.ok.S3:HTTP500.$
 END
 # ---- uploads in parts: one fault, and the upload is gone; a 200 may hold a refusal ----
 cat >parts.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
-0.0,Write,12000000,Tier-2,a,Prefill
-0.1,Read,12000000,Tier-2,a,Decode
-0.2,Delete,12000000,Tier-2,a,
+0.0,Write,5300000,Tier-2,a,Prefill
+0.1,Read,5300000,Tier-2,a,Decode
+0.2,Delete,5300000,Tier-2,a,
 END
-while read -r verb kind status failed; do
-    fault "$verb" "$kind" 1
-    if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi # a busy machine is slow, too
-    exits "$verb $kind" 1 replay --config timeout=$timeout --on-absent skip --order key --target "$uri&part=5MiB" --summary s.json parts.csv
-    like "$verb $kind: status" "$(statuses)" "$status"
-    is "$verb $kind: counted once" "$(json s.json '.rows | .failed + .corrupt')" "$failed"
-    is "$verb $kind: nothing is left" "$(names | grep -c fresh; uploads)" 0
+while read -r verb kind status; do
+    went_wrong "$uri&part=5MiB" parts.csv
 done <<'END'
-CREATE 503 ^S3:SlowDown 1
-CREATE 200 ^S3:InternalError 1
-PART 500 ^S3:HTTP500 1
-PART die ^ECONNRESET 1
-PART slow ^ETIMEDOUT 1
-PART untagged ^EPROTO 1
-PART flip ^ok.corrupt.ok.$ 1
-COMPLETE 200 ^S3:InternalError 1
-COMPLETE 503 ^S3:SlowDown 1
-GET short ^ok.corrupt.ok.$ 1
-GET 503 ^ok.S3:SlowDown.ok.$ 1
+CREATE 503 ^S3:SlowDown
+CREATE 200 ^S3:InternalError
+PART 500 ^S3:HTTP500
+PART die ^ECONNRESET
+PART slow ^ETIMEDOUT
+PART untagged ^EPROTO
+PART flip ^ok.corrupt.ok.$
+COMPLETE 200 ^S3:InternalError
+COMPLETE 503 ^S3:SlowDown
+GET short ^ok.corrupt.ok.$
+GET 503 ^ok.S3:SlowDown.ok.$
 END
 fault PART pair 2
 exits 'parts go at the same time' 0 replay --order key --target "$uri&part=5MiB" parts.csv
@@ -203,7 +204,7 @@ exits 'and ranges' 0 replay --order key --target "$uri&part=5MiB" parts.csv
 fault PART 500 1
 fault ABORT 500 1
 exits 'an upload that cannot be aborted' 1 replay --on-absent skip --order key --target "$uri&part=5MiB&connections=1" --summary s.json parts.csv
-is 'is said' "$(json s.json '.tiers[] | select(.tier == "Tier-2").fallbacks[]' | grep upload)" '1 unfinished upload could not be aborted'
+is 'is said' "$(json s.json 'tier("Tier-2").fallbacks[]')" '1 unfinished upload could not be aborted'
 is 'and is there' "$(uploads | wc -l)" 1
 
 # ---- the first byte ----
@@ -216,7 +217,7 @@ is 'of reads, within the latency' "$(awk -F, 'NR > 1 {print $2, ($NF == "" ? "no
     'Write none Read within Read within '
 is 'of the late one' "$(awk -F, 'NR > 1 && $NF >= 500000 {n++} END {print n}' r.csv)" 1
 "$BIN/kvstat" --json r.csv >stat.json
-is 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .first_byte_us | .count, (.max >= 500000)')" '2 true'
+like 'kvstat has it' "$(json stat.json '.groups[] | select(.by.op == "Read") | .first_byte_us.count, .first_byte_us.max')" '^2 ([5-9].....|[1-9]......)(\.[0-9]+)?$'
 
 # ---- ways to the store ----
 exits 'the endpoint of the environment' 0 env AWS_ENDPOINT_URL="$door" "$BIN/kvreplay" --no-notes -o r.csv --target s3://bucket/fresh t.csv
@@ -226,13 +227,13 @@ is 'nothing is left there' "$(names | grep -c fresh)" 0
 unset http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY
 proxy() { env http_proxy="$1" "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json --target "$2" t.csv; }
 exits 'a proxy is not used' 0 proxy http://me:hush-hush@127.0.0.1:1 "$uri"
-like 'and that is said' "$(json s.json '.tiers[] | select(.tier == "Tier-2").flags[]' | grep proxy)" "environment's proxy is not used"
+like 'and that is said' "$(json s.json 'tier("Tier-2").flags[]')" "environment's proxy is not used"
 is 'without its password' "$(cat s.json r.csv "$TMP/stderr" | grep -c hush)" 0
 exits 'unless asked for' 0 proxy "$door" 's3://bucket/fresh?endpoint=http://nowhere.invalid&proxy=env'
-admin -X PUT "$door/-/clock/-1000"
+admin clock -1000
 exits 'clocks that differ' 3 replay --target "$uri" t.csv
 stderr_like 'are said' 'S3:RequestTimeTooSkewed: the server.s clock is (999|100.) s behind the clock of this host'
-admin -X PUT "$door/-/clock/0"
+admin clock 0
 printf '[default]\naws_access_key_id = x\naws_secret_access_key = hush-hush\n[work]\naws_access_key_id = KEY\naws_secret_access_key = hush-hush\n' >keys
 printf '[profile work]\nendpoint_url = %s\n' "$door" >config
 profile() { env -u AWS_ACCESS_KEY_ID AWS_SHARED_CREDENTIALS_FILE=keys AWS_CONFIG_FILE=config "$@" -o r.csv --summary s.json t.csv; }

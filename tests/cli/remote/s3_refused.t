@@ -11,20 +11,18 @@
 why=$(no_s3)
 [ -z "$why" ] || skip_all "$why"
 
+start_s3 1 other
+other=http://127.0.0.1:$(cat other) # the second store
 start_s3 2
-other=http://127.0.0.1:$(sed -n 1p port) # the second store
-start_s3 3
 door=http://127.0.0.1:$(sed -n 1p port) second=http://127.0.0.1:$(sed -n 2p port)
-ask=http://127.0.0.1:$(sed -n 3p port) # the test itself
 uri="s3://bucket/p?endpoint=$door"
 replay() { "$BIN/kvreplay" --no-notes --progress none --order key -o r.csv --summary s.json "$@"; }
-names() { admin "$ask/-/keys"; }
+names() { admin keys; }
 stored() { names | grep -c 'kv$'; }
-tell() { admin -X PUT "$ask/-/$1/$2"; }
 hangs() { # VERB: waits until such a request has none
     tries 200 hung "$1"
 }
-hung() { admin "$ask/-/kinds" | grep -q "hung $1" || { sleep 0.05; false; }; }
+hung() { admin kinds | grep -q "hung $1" || { sleep 0.05; false; }; }
 {
     echo 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase'
     for key in a b c d e f g h; do echo "0.0,Write,8192,Tier-2,$key,Prefill"; done
@@ -36,12 +34,12 @@ hung() { admin "$ask/-/kinds" | grep -q "hung $1" || { sleep 0.05; false; }; }
 
 # ---- rights (D7): each is missing in turn; nothing is left but what cannot be removed ----
 while read -r verb right left; do
-    tell denied "$verb"
+    admin denied "$verb"
     trace=t.csv
     case $verb in CREATE | ABORT) trace=big.csv ;; esac
     exits "$verb is denied" 3 replay --target "$uri&part=5MiB" $trace
     stderr_like "$verb: the right is named" "S3:AccessDenied: the access key may not .*\($right\)"
-    tell denied ''
+    admin denied
     is "$verb: what is left" "$(names | wc -l)" "$left"
     exits "$verb: with the right" 0 replay --target "$uri&part=5MiB" $trace
     is "$verb: it goes" "$(names)" ''
@@ -53,22 +51,22 @@ DELETE s3:DeleteObject 2
 CREATE s3:PutObject 0
 ABORT s3:AbortMultipartUpload 0
 END
-tell denied CREATE,ABORT
+admin denied CREATE,ABORT
 exits 'no object has parts: the right to make them is not needed' 0 replay --target "$uri" big.csv
-tell denied ''
+admin denied
 
 # A right that is lost during the run.
 feed "$uri"
 cat t.csv >&9
 until_prints 8 stored
-tell denied DELETE
+admin denied DELETE
 exec 9>&-
 wait $pid
 is 'a clean-up that is denied' $? 1
 like 'says how much is left, and where' "$(cat err)" \
     '^kvreplay: s3://bucket/p: S3:AccessDenied: the access key may not delete objects .*; 8 objects \(64\.00 KiB\) of kvtrace and its marker are left there'
 is 'which is so' "$(names | wc -l)" 9
-tell denied ''
+admin denied
 exits 'the next run clears it' 0 replay --target "$uri" t.csv
 is 'all' "$(names)" ''
 
@@ -78,7 +76,7 @@ exits 'and of two stores' 3 replay --target "$uri&endpoint=$other" t.csv
 stderr_like 'are refused by name' "refused: $door and $other are different stores"
 exits 'in the other order, too' 3 replay --target "s3://bucket/p?endpoint=$other&endpoint=$door" t.csv
 is 'nothing is left on the one' "$(names)" ''
-is 'nor on the other' "$(admin "$other/-/keys")" ''
+is 'nor on the other' "$(admin_of other keys)" ''
 
 # ---- the place (D2) ----
 for place in bucket/p/../q bucket/.. bucket/./p bucket//p bucket/p//q bucket/p/%2e%2e/q ...; do
@@ -87,17 +85,17 @@ done
 is 'nothing was written' "$(names)" ''
 
 # ---- versions (D16) ----
-tell versioning Enabled
+admin versioning Enabled
 exits 'a bucket that keeps versions' 0 replay --full --target "$uri" t.csv
 stderr_like 'is said to' 'fallbacks: .*deleted and overwritten objects stay there as old versions'
 like 'in the summary, too' "$(json s.json '.tiers[] | select(.tier == "Tier-2").fallbacks[]')" versioning
-tell versioning Suspended
+admin versioning Suspended
 exits 'one that does not' 0 replay --full --target "$uri" t.csv
 stderr_unlike 'is not' versions
 
 # ---- progress: an exchange takes longer than --config timeout only while its contents move ----
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,6291456,Tier-2,a,Prefill\n0,Read,6291456,Tier-2,a,Decode\n' >large.csv
-admin -X PUT "$ask/-/GET/trickle/1"
+admin GET trickle 1
 exits 'contents that come slowly' 0 replay --config timeout=2s --target "$uri" large.csv
 is 'take longer than --config timeout' "$(awk -F, 'NR == 1 {while ($++s != "Latency_us");} $2 == "Read" {print ($s > 2000000)}' r.csv)" 1
 
@@ -109,13 +107,13 @@ run() {
 }
 cleared() { [ -z "$(names)" ] || { replay --target "$uri" t.csv && [ -z "$(names)" ]; }; }
 for verb in LIST PUT; do
-    tell hung $verb
+    admin hung $verb
     run
     hangs $verb
     kill -s INT $pid
     wait $pid # what hangs would last for 1000 s
     is "one signal during the opening, at $verb, ends it" $? 130
-    tell hung ''
+    admin hung
     exits "$verb: the store is free" 0 replay --target "$uri" t.csv
     # The PUT that hung may be carried out now, after the next run has ended.
     ok "$verb: nothing is left" tries 3 cleared
@@ -124,7 +122,7 @@ done
 feed "$uri" --config timeout=1000s
 cat t.csv >&9
 until_prints 8 stored
-tell hung DELETE
+admin hung DELETE
 exec 9>&-
 hangs DELETE
 kill -s INT $pid
@@ -135,7 +133,7 @@ kill -s INT $pid
 wait $pid
 is 'the second gives it up' $? 130
 like 'and how much is left is said' "$(cat err)" 'a second signal stopped the clean-up; 8 objects \(64\.00 KiB\) of kvtrace and its marker are left there'
-tell hung ''
+admin hung
 exits 'the next run clears it, too' 0 replay --target "$uri" t.csv
 is 'all of it' "$(names)" ''
 done_testing

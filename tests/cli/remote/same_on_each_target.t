@@ -8,12 +8,12 @@
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 
-# A trace of 60 keys, 3 of them of several parts: written, read whole and in part, written anew longer and shorter, moved
+# A trace of 60 keys, two of them of several parts when they are longer: written, read whole and in part, written anew longer and shorter, moved
 # between tiers, dropped, deleted, and read without having been written.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 60; i++) {
-        size = i % 10 == 0 && i < 30 ? 5300000 + i * 1000 : 4096 * (i % 7) + i + 1
+        size = i % 10 == 0 && i < 30 ? 2700000 + i * 1000 : 4096 * (i % 7) + i + 1
         t = i * 0.0001
         row(t, "Write", size, "Tier-2", i, "Prefill"); row(t, "Read", size, "Tier-2", i, "Decode")
         row(t, "Read", int(size / 3) + 1, "Tier-2", i, "Decode")
@@ -59,7 +59,7 @@ if [ -z "$(no_s3)" ]; then
     alike 'S3, three endpoints' "s3://bucket/p?$three"
     alike 'S3, in parts' "s3://bucket/p?$three&part=5MiB"
     alike 'S3, over two connections' "s3://bucket/p?endpoint=$door&connections=2"
-    is 'nothing is left on S3' "$(admin "$door/-/keys"; admin "$door/-/uploads")" ''
+    is 'nothing is left on S3' "$(admin keys; admin uploads)" ''
 fi
 if [ -z "$(no_redis)" ]; then
     start_redis --databases 4

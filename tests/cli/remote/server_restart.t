@@ -65,12 +65,11 @@ comes_back() {
 
 why=$(no_s3)
 if [ -z "$why" ]; then
-    start_s3 2
-    door=http://127.0.0.1:$(tail -n 1 port) # for the test itself
-    uri="s3://bucket/p?endpoint=http://127.0.0.1:$(head -n 1 port)"
-    objects() { admin "$door/-/keys" | grep -c 'kv$'; }
-    go_away() { admin -X PUT "$door/-/door/0"; }
-    come_back() { admin -X PUT "$door/-/door/0/open"; }
+    start_s3 1
+    uri="s3://bucket/p?endpoint=http://127.0.0.1:$(cat port)"
+    objects() { admin keys | grep -c 'kv$'; }
+    go_away() { admin door 0; }
+    come_back() { admin door 0 open; }
     comes_back S3
 else
     diag "$why: not on S3"

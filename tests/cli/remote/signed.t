@@ -14,7 +14,7 @@ ok "the checker finds Amazon's examples right, and each wrong when it is changed
 start_s3 1
 door=http://127.0.0.1:$(cat port)
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv --order key "$@"; }
-kinds() { admin "$door/-/kinds"; }
+kinds() { admin kinds; }
 ways() { kinds | sed -n "s/ $1//p" | grep -v If-Match | LC_ALL=C sort; } # which kinds went that way; a renewal may be among them
 cat >t.csv <<'END'
 Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
@@ -32,7 +32,7 @@ for prefix in p a.b/-c_d/E.9; do # all that a name may hold
     exits 'and once more, which adopts what is there' 0 replay --keep --target "s3://bucket/$prefix?endpoint=$door" t.csv
     exits 'and cleared' 0 replay --destroy-data --target "s3://bucket/$prefix?endpoint=$door" t.csv
 done
-admin -X PUT "$door/-/PART/500/1" >/dev/null
+admin PART 500 1
 exits 'an upload that is aborted' 1 replay --on-absent skip --target "s3://bucket/p?endpoint=$door&part=5MiB" t.csv
 exits 'without a prefix' 0 replay --target "s3://bucket?endpoint=$door" t.csv
 exits 'without conditional writes' 0 replay --target "s3://bucket/p?endpoint=$door&unlocked" t.csv
@@ -45,7 +45,7 @@ exits 'with a session token' 0 session AWS_SESSION_TOKEN=a/token+of==
 ways 'with a session token' >session
 exits 'and without it' 3 session
 stderr_like 'it is refused by name' 'S3:InvalidToken'
-admin -X PUT "$door/-/region/eu-test-1" >/dev/null
+admin region eu-test-1
 exits 'another region' 0 replay --target "s3://bucket/p?endpoint=$door&region=eu-test-1" t.csv
 exits 'a wrong one' 3 replay --target "s3://bucket/p?endpoint=$door" t.csv
 stderr_like 'is refused, and which is right is said' "S3:AuthorizationHeaderMalformed: the region is wrong; expecting 'eu-test-1'"

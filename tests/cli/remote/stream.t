@@ -19,10 +19,10 @@ if [ -z "$why" ]; then
     start_s3 2
     door=http://127.0.0.1:$(head -n 1 port)
     uri="s3://bucket/p?endpoint=$door"
-    left() { admin "$door/-/keys"; admin "$door/-/uploads"; }
+    left() { admin keys; admin uploads; }
     exits 'three objects' 0 stream --size 26M --config file_size=12M --config chunk_size=5M --config buffers=3 --seed 5 --keep "$uri&endpoint=http://127.0.0.1:$(tail -n 1 port)"
-    for key in $(admin "$door/-/keys" | grep 'kv$'); do
-        admin "$door/-/data/$key" >object
+    for key in $(admin keys | grep 'kv$'); do
+        admin get "$key" >object
         sha256sum <object
     done | sort >got
     is 'hold the same bytes' "$(cat got)" "$(cat want)"
@@ -41,7 +41,7 @@ END
     exits 'unless asked for' 0 stream --size 1M --destroy-data "$uri"
     is 'then nothing is left' "$(left)" ''
     while read -r verb kind retries status said; do
-        admin -X PUT "$door/-/$verb/$kind/1"
+        admin "$verb" "$kind" 1
         if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi
         exits "$verb $kind, $retries retries" "$status" stream --size 26M --config chunk_size=5M --config timeout=$timeout --config retries="$retries" "$uri"
         if [ "$status" != 0 ]; then stderr_like "$verb $kind: is said" "$said"; fi
@@ -59,14 +59,14 @@ END
     is 'a retry is counted' "$(json s.json '.target.endpoints[0].retries')" 1
     "$kvprecond" --mode stream --progress none --summary s.json --size 4G --config chunk_size=5M --config buffers=2 "$uri" >/dev/null 2>err &
     pid=$!
-    until [ "$(admin "$door/-/uploads" | wc -l)" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
+    until [ "$(admin uploads | wc -l)" = 1 ] || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
     kill -INT $pid
     wait $pid
     is 'a stop' $? 130
     is 'is told' "$(json s.json '.complete, .ended_by')" 'false SIGINT'
     is 'and leaves nothing' "$(left)" ''
     exits 'an empty server' 0 stream --size 5M --config chunk_size=16M "$uri"
-    echo x | admin -T - "$door/-/data/bucket/p/other" >/dev/null
+    admin put bucket/p/other "$TMP/want"
     exits 'a prefix with other objects' 3 stream --size 1M "$uri"
     is 'is not touched' "$(left)" bucket/p/other
     uri="s3://bucket/q?endpoint=$door"
