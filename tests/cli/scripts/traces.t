@@ -159,7 +159,7 @@ diag "seed $seed, $moments moments for each signal"
 left() {
     # Processes may need a moment to end after the script; none of them works.
     if ! flock -w 1 alive true; then
-        for environ in $(grep -lzsx "RUN_ID=$1" /proc/[0-9]*/environ); do
+        grep -lzsx "RUN_ID=$1" /proc/[0-9]*/environ | while read -r environ; do
             echo "process: $(tr '\0' ' ' <"${environ%/*}/cmdline")"
         done
     fi
@@ -182,7 +182,7 @@ kills() {
     awk -v seed="$seed" -v name="$case_name" -v of="$lasted" -v n="$moments" 'BEGIN {
         for (i = 1; i <= length(name); i++) seed += index("abcdefghijklmnopqrstuvwxyz-", substr(name, i, 1)) * i
         srand(seed)
-        for (i = 0; i < 3 * n; i++) printf "%s %.3f\n", substr("INT TERMHUP ", i % 3 * 4 + 1, 4), rand() * of / 1000 }' >moments
+        for (i = 0; i < 3 * n; i++) printf "%s %.3f\n", substr("INT TERMHUP ", i % 3 * 4 + 1, 4), rand() * of / 1000 }' >when
     while read -r signal moment; do
         rm -rf OUT DIR tmp disk objects.of new.*
         mkdir OUT DIR tmp disk objects.of
@@ -203,7 +203,7 @@ kills() {
         *:0 | *:1 | *:2 | *:4 | INT:130 | TERM:143 | HUP:129) ;;
         *) echo "WRONG $case_name: SIG$signal after $moment s: status $status" ;;
         esac
-    done <moments
+    done <when
     echo "$row"
 }
 for n in 0 1 2 3 4 5; do sixth $n kills & done
