@@ -12,9 +12,11 @@ export LC_ALL=C
 
 # A closed descriptor would be taken by the next file that is opened. So closed standard error is /dev/null, closed standard
 # input is empty, and writing to closed standard output fails, as it must.
-(: 9>&2) || exec 2>/dev/null
-(: 9<&0) 2>/dev/null || exec </dev/null
-(: 9>&1) 2>/dev/null || exec 1</dev/null
+(: 9>&2 2>/dev/null 8<&0 7>&1) || {
+    (: 9>&2) || exec 2>/dev/null
+    (: 9<&0) 2>/dev/null || exec </dev/null
+    (: 9>&1) 2>/dev/null || exec 1</dev/null
+}
 
 # The name in messages: kvtrace calls a script by the name of a command.
 suite=${KVTRACE_COMMAND:-${0##*/}}
@@ -260,6 +262,7 @@ on_signals() {
 # ---- the folder for results ----
 
 # A run may take the names of what an earlier one made there, and of nothing else: the list has them.
+our_files='' # what stood there at the start, between newlines
 results_head='# Files that kvtrace made in this folder. A later run may write them anew.'
 
 # results FOLDER...: makes the folder for results, $out, and those in it.
@@ -271,8 +274,9 @@ results() {
         (set -C && printf '%s\n' "$results_head" >"$list") 2>/dev/null || die 3 "$out: cannot be written to"
     elif [ ! -L "$list" ] && [ -f "$list" ] && [ ! -s "$list" ]; then # a disk was full
         printf '%s\n' "$results_head" >>"$list" || die 3 "$out: cannot be written to"
-    elif [ -L "$list" ] || [ ! -f "$list" ] || [ "$(head -n 1 <"$list")" != "$results_head" ]; then
-        die 2 "$list was not written by kvtrace: name another folder (-o)"
+    else
+        if [ ! -L "$list" ] && [ -f "$list" ]; then our_files=$newline$(cat <"$list")$newline; fi
+        case $our_files in "$newline$results_head$newline"*) ;; *) die 2 "$list was not written by kvtrace: name another folder (-o)" ;; esac
     fi
     number=1
     while [ -e "$out/.earlier/$number" ]; do number=$((number + 1)); done
@@ -281,8 +285,9 @@ results() {
 
 # ours FILE: nothing has that name in the folder for results, or an earlier run made it.
 ours() {
-    if [ ! -e "$1" ] && [ ! -L "$1" ]; then return 0; fi
-    [ ! -L "$1" ] && grep -qxF -e "${1#"$out/"}" <"$out/.kvtrace-results"
+    if [ -L "$1" ]; then return 1; fi
+    if [ ! -e "$1" ]; then return 0; fi
+    case $our_files in *"$newline${1#"$out/"}$newline"*) ;; *) grep -qxF -e "${1#"$out/"}" <"$out/.kvtrace-results" ;; esac
 }
 
 # free FILE...: ends the script before it works where a file that it will write is someone's.
@@ -322,7 +327,7 @@ keep() {
     if [ -L "$out/.earlier" ]; then die 2 "$out/.earlier is a link: name another folder (-o)"; fi
     if [ ! -d "$earlier" ]; then say "$suite: what an earlier run found is kept in $earlier"; fi
     kept=$earlier/${1#"$out/"}
-    if ! mkdir -p -- "${kept%/*}" || ! mv -- "$1" "$kept"; then die 3 "$1 cannot be moved to $kept"; fi
+    if { [ ! -d "${kept%/*}" ] && ! mkdir -p -- "${kept%/*}"; } || ! mv -- "$1" "$kept"; then die 3 "$1 cannot be moved to $kept"; fi
 }
 
 # lands FROM FILE: a file of this run gets its name, whole, whatever signals come.
@@ -655,20 +660,25 @@ inside() {
     if [ -d "$1" ] && [ ! -e "$1/.kvtrace" ] && [ -n "$(ls -A "$1" 2>/dev/null)" ]; then place=${1%/}/kvtrace; fi
 }
 
+# proposed OPTION: sets text to what the proposal has behind that option, to the end of its line.
+proposed() {
+    text=''
+    case $proposal in *"$newline  $1 "*) text=${proposal#*"$newline  $1 "} text=${text%%"$newline"*} ;; esac
+}
+
 # propose_folder: sets target, where it is still empty, to the folder that discover.sh proposes.
 # propose: sets gpu, cpu (GiB), storage, users and target (a directory) for this machine, where they are still empty: what
 # discover.sh proposes, and of storage what kvreplay may use there.
 propose_folder() {
-    proposal=$("$examples/discover.sh")
-    : "${target:=$(printf '%s\n' "$proposal" | sed -n 's/^ *--target \(.*\)/\1/p')}"
+    proposal=$newline$("$examples/discover.sh")$newline
+    proposed --target && : "${target:=$text}"
     if [ -z "$target" ]; then die 3 "no file system that can be written to was found; name a folder (try --help)"; fi
 }
 propose() {
     propose_folder
-    set -- "$(printf '%s\n' "$proposal" | sed -n 's/^ *--gpu-mem \([0-9.]*\).*/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/.* --cpu-mem \([0-9.]*\).*/\1/p')" \
-        "$(printf '%s\n' "$proposal" | sed -n 's/^ *--users \(.*\)/\1/p')"
-    : "${gpu:=$1}" "${cpu:=$2}" "${users:=$3}"
+    proposed --users && : "${users:=$text}"
+    proposed --gpu-mem && : "${gpu:=${text%%[!0-9.]*}}"
+    text=${text#* --cpu-mem } && : "${cpu:=${text%%[!0-9.]*}}"
     inside "$target"
     target=$place
     there "$target"

@@ -57,18 +57,6 @@ gpus() { # gpu NAME BYTES FREE
         }'
 }
 
-processors() { # processors N
-    awk -v OFS='\t' '/^processor[[:space:]]*:/ { n++ } END { print "processors", n + 0 }' "$root/proc/cpuinfo" 2>/dev/null ||
-        printf 'processors\t0\n'
-}
-
-memory() { # memory BYTES AVAILABLE
-    awk -v OFS='\t' '
-        $1 == "MemTotal:" { total = $2 }
-        $1 == "MemAvailable:" { free = $2 }
-        END { print "memory", sprintf("%.0f", total * 1024), sprintf("%.0f", free * 1024) }' "$root/proc/meminfo"
-}
-
 nvmes() { # nvme DEVICE BYTES MODEL
     for device in "$root"/sys/block/nvme*; do
         [ -r "$device/size" ] || continue
@@ -89,7 +77,7 @@ file_systems() { # fs DEVICE TYPE BYTES FREE NVME WRITABLE TARGET MOUNT
         seen="$seen$device "
         # As /proc/mounts writes a blank and a backslash. One with a newline or a tab is none to propose.
         case $mount in *\\01* | *[[:cntrl:]]*) continue ;; esac
-        mount=$(printf '%s\n' "$mount" | sed 's/\\040/ /g; s/\\134/\\/g')
+        case $mount in *\\*) mount=$(printf '%s\n' "$mount" | sed 's/\\040/ /g; s/\\134/\\/g') ;; esac
         space=$(df -Pk "$mount" 2>/dev/null | awk -v OFS='\t' 'NR == 2 {
             for (i = 2; i < NF && $i !~ /^[0-9]+$/; i++) {}
             print sprintf("%.0f", $i * 1024), sprintf("%.0f", $(i + 2) * 1024)
@@ -107,12 +95,10 @@ file_systems() { # fs DEVICE TYPE BYTES FREE NVME WRITABLE TARGET MOUNT
 }
 
 {
-    processors
     gpus
-    memory
     nvmes
     file_systems
-} | awk -F "$tab" -v form="$form" '
+} | proc="$root/proc" awk -F "$tab" -v form="$form" '
 function gib(bytes) { return sprintf("%.1f GiB", bytes / 1073741824) }
 # A share of it in GiB, whole when there is more than one, never more than it is.
 function share(bytes, part, g) {
@@ -125,16 +111,22 @@ function text(s) { gsub(/\\/, "\\\\&", s); gsub(/"/, "\\\"", s); return "\"" s "
 function truth(n) { return n ? "true" : "false" }
 function add(list, item) { return list == "" ? item : list "," item }
 
+BEGIN {
+    proc = ENVIRON["proc"]
+    while ((getline line <(proc "/cpuinfo")) > 0) if (line ~ /^processor[[:space:]]*:/) processors++
+    while ((getline line <(proc "/meminfo")) > 0) {
+        split(line, field, " ")
+        bytes[field[1]] = sprintf("%.0f", field[2] * 1024)
+    }
+    memory = bytes["MemTotal:"] + 0; available = bytes["MemAvailable:"] + 0
+    host = share(available, 0.5)
+    shown["memory"] = sprintf("memory       %s, %s of it available\n", gib(memory), gib(available))
+    json["memory"] = sprintf("{\"bytes\":%.0f,\"available_bytes\":%.0f}", memory, available)
+}
 $1 == "gpu" {
     if (gpu == "") gpu = share($4, 0.5)
     shown["gpu"] = shown["gpu"] sprintf("GPU          %s, %s, %s of it free\n", $2, gib($3), gib($4))
     json["gpu"] = add(json["gpu"], "{\"name\":" text($2) ",\"bytes\":" $3 ",\"free_bytes\":" $4 "}")
-}
-$1 == "processors" { processors = $2 }
-$1 == "memory" {
-    host = share($3, 0.5)
-    shown["memory"] = sprintf("memory       %s, %s of it available\n", gib($2), gib($3))
-    json["memory"] = "{\"bytes\":" $2 ",\"available_bytes\":" $3 "}"
 }
 $1 == "nvme" {
     shown["nvme"] = shown["nvme"] sprintf("NVMe         %s, %s, %s\n", $2, gib($3), $4)

@@ -114,8 +114,13 @@ tidy() {
     if [ "$kept" = no ]; then return; fi
     kvreplay --target "$target" --destroy-data --progress none -o none "$work/first.csv" 2>/dev/null
 }
-now_ms() { echo $(($(date +%s%N) / 1000000)); }
-began_ms=$(now_ms) started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+# now: sets now_ms.
+now() {
+    read -r now_ms _ </proc/uptime
+    now_ms=$((${now_ms%.*} * 1000 + 1${now_ms#*.}0 - 1000))
+}
+now
+began_ms=$now_ms started=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 case $target in */kvtrace-model) if [ ! -d "$where" ]; then
     make_empty "$where" || not_made "$where"
 fi ;; esac
@@ -157,16 +162,22 @@ trace() {
         }'
 }
 
-# judged: adds the run of $work/run.csv to those of its point ($work/step), and sets what kvstat finds in them: rate (empty: the
+# judged: adds the run of $work/run.csv to those of its point ($step, lines), and sets what kvstat finds in them: rate (empty: the
 # runs were too short), low, high, p50, p95, p99, spent (seconds), runs, last_ms (length of this run), known (1: low and high are
-# within 5 % of it), known_to (percent) and flat (1: it is no more than that of the point before, $work/before).
+# within 5 % of it), known_to (percent) and flat (1: it is no more than that of the point before, $step_before).
 judged() {
     kvstat --knee --csv "$work/run.csv" >"$work/rows" 2>"$work/log" || return
-    sed 1d <"$work/rows" >>"$work/step"
-    { head -n 1 <"$work/rows" && cat "$work/before" "$work/step"; } >"$work/runs.csv"
+    {
+        IFS= read -r names
+        while IFS= read -r row; do step=$step$row$newline; done
+    } <"$work/rows"
+    printf '%s\n%s%s' "$names" "$step_before" "$step" >"$work/runs.csv"
     kvstat --knee --csv "$work/runs.csv" >"$work/rates" 2>"$work/log" || return
-    tail -n 1 <"$work/rates" >"$work/rate"
-    IFS=, read -r _ rate low high p50 p95 p99 spent runs last_ms known known_to flat <"$work/rate"
+    # The last line.
+    while IFS= read -r row; do last=$row; done <"$work/rates"
+    IFS=, read -r _ rate low high p50 p95 p99 spent runs last_ms known known_to flat <<END
+$last
+END
 }
 
 # reusable: the file that is there holds this measurement, of this drive, and is younger than --reuse.
@@ -200,7 +211,8 @@ skip() {
 # measure SIZE N SHARE: runs until the rate is known; sets rate (empty: not measured).
 measure() {
     size=$1 n=$2 share=$3 rate=''
-    left_ms=$((began_ms + seconds * 950 - $(now_ms)))
+    now
+    left_ms=$((began_ms + seconds * 950 - now_ms))
     limit_ms=$((left_ms / (left + 1)))
     if [ "$limit_ms" -lt "$least_ms" ]; then limit_ms=$least_ms; fi
     if [ "$limit_ms" -gt $((most_s * 1000)) ]; then limit_ms=$((most_s * 1000)); fi
@@ -233,8 +245,8 @@ measure() {
     if [ $((live * size)) -lt 4294967296 ] && [ $((stored * size + 4294967296)) -lt "$room_bytes" ]; then
         live=$((4294967296 / size))
     fi
-    : >"$work/step"
-    point_ms=$(now_ms) valid=true
+    now
+    step='' point_ms=$now_ms valid=true
     while :; do
         # A second of work, and at least three objects for each place.
         rows=$((guess / size))
@@ -254,13 +266,14 @@ measure() {
         fi
         judged || died $? "$size bytes, $n in flight: kvstat failed: $(last_line "$work/log")"
         if [ -n "$rate" ]; then guess=$rate; fi
-        if [ "$known" = 1 ] || [ $(($(now_ms) - point_ms + last_ms + 100)) -gt "$limit_ms" ]; then break; fi
+        now
+        if [ "$known" = 1 ] || [ $((now_ms - point_ms + last_ms + 100)) -gt "$limit_ms" ]; then break; fi
     done
     if [ -z "$rate" ]; then
         skip "$size" "$n" "$share" "too short"
         return
     fi
-    mv "$work/step" "$work/before"
+    step_before=$step
     points=$((points + 1))
     case $share in 1) missing_reads=no ;; 0) missing_writes=no ;; esac
     if [ "$share" = 0 ] && [ "$rate" -gt "$wrote" ]; then wrote=$rate; fi
@@ -281,7 +294,7 @@ for size in $sizes; do
     wrote=0 # the greatest rate of writes
     for share in $shares; do
         before=0 flat=0 guess=$((size < 16384 ? size * 6000 : 100000000)) # the first run finds out
-        : >"$work/before"
+        step_before=''
         for n in $flights; do
             left=$((left - 1))
             if [ "$flat" = 1 ]; then
@@ -334,7 +347,8 @@ elif [ "$unknown" -gt 0 ]; then
     why=$(json "rate of $(counted "$unknown" point) of $points not known to $within %")
     if [ $((unknown * 4)) -gt "$points" ]; then valid=false; fi
 fi
-took=$((($(now_ms) - began_ms) / 1000))
+now
+took=$(((now_ms - began_ms) / 1000))
 {
     printf '{\n  "program": "kvtrace model",\n  "version": %s,\n  "command": ["kvtrace", "model"%s],\n  "host": %s,\n' \
         "$(json "$version")" "$given" "$(json "$(uname -n)")"

@@ -112,6 +112,11 @@ cat >"$STUBS/fio" <<'END'
 #!/bin/sh
 echo '{}'
 END
+# A small drive, of which a measurement has a few points: it holds 32 objects of 64 KiB.
+cat >"$STUBS/df" <<'END'
+#!/bin/sh
+printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda1 10900 0 10900 0%% /\n'
+END
 cat >"$STUBS/sai3-bench" <<'END'
 #!/bin/sh
 . "$STUBS/looks"

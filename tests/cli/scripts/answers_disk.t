@@ -11,7 +11,20 @@ cd "$TMP" || exit 1
 
 mkdir -- disk ./-disk
 echo mine >disk/file
-chain() { "$examples/drive.sh" -o chain -m tiny-1b --params 1e9 --gpu-mem 1GiB --storage-capacity 1GiB -t 3s "$@"; }
+# A small drive, of which a measurement has two points of each mix, and each is known after one run.
+printf '#!/bin/sh\nprintf "Filesystem 1024-blocks Used Available Capacity Mounted on\\n/dev/x 21000 0 21000 0%%%% /\\n"\n' >known/df
+rm known/kvstat
+cat >known/kvstat <<END
+#!/bin/sh
+case " \$* " in
+*' --knee '*) "$BIN/kvstat" "\$@" | sed 's/,0,\([0-9]*,[01]\)\$/,1,\1/' && exit ;;
+*' --measured-again chain/later.json '*) echo "\$*" >>"$TMP/heard" ;;
+*' --json '*) [ ! -e "$TMP/differs" ] || { "$BIN/kvstat" "\$@" | jq '.confirmed.cause = "drive_slower_than_its_model"' && exit 4; } ;;
+esac
+exec "$BIN/kvstat" "\$@"
+END
+chmod +x known/df known/kvstat
+chain() { "$examples/drive.sh" -o chain -m tiny-1b --params 1e9 --gpu-mem 1GiB --storage-capacity 1GiB -t 1s "$@"; }
 status=0
 chain -- -disk >stdout 2>stderr || status=$?
 like 'a folder with a dash, after --: an answer' "$status" '^[04]$'
@@ -25,11 +38,20 @@ is 'the load asks for objects of a size, which are measured' "$(json chain/drive
 is 'four steps' "$(grep -c ' of 4: ' stderr)" 4
 is 'nothing stays in the folder' "$(ls -A ./-disk)" ''
 cp chain/drive.json first.json
+# Where nothing but the drive explains what differs, it is measured again, and kvstat hears of it: for the file and the screen.
+touch differs
+: >heard
 status=0
 chain ./-disk >stdout 2>stderr || status=$?
 stderr_like 'the same again: the measurement is taken again' ' was measured [0-9]+ minutes? ago; that is taken again'
 ok 'as it was' cmp chain/drive.json first.json
 ok 'what was measured before is kept' test -s chain/.earlier/1/drive.result.csv.zst
+stderr_like 'a drive that differs from its model is measured again' ' 5 of 5: the drive differs from its model: measures it again; '
+ok 'there is such a measurement' test -s chain/later.json
+is 'which kvstat hears, for the file and for the screen' "$(lines heard)" 2
+like 'and the answer ends with what that says' "$status" '^[04]$'
+rm differs
+
 answer_there() { find chain -type f ! -name '*.log' ! -name load.json ! -name '.kvtrace-*' -exec md5sum {} + | sort; }
 there=$(answer_there)
 exits 'a file for a folder' 2 chain disk/file
@@ -54,27 +76,6 @@ if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ]; then
     is 'is named' "$(json stdout .confirmed.cause)" target_is_memory
     rm -rf "$memory"
 fi
-
-# Where nothing but the drive explains what differs, it is measured again, and kvstat hears of it: for the file and the screen.
-rm known/kvstat
-cat >known/kvstat <<END
-#!/bin/sh
-case " \$* " in
-*' --measured-again chain/later.json '*) echo "\$*" >>"$TMP/heard" ;;
-*' --json '*) "$BIN/kvstat" "\$@" | jq '.confirmed.cause = "drive_slower_than_its_model"' && exit 4 ;;
-esac
-exec "$BIN/kvstat" "\$@"
-END
-chmod +x known/kvstat
-: >heard
-status=0
-chain ./-disk >stdout 2>stderr || status=$?
-stderr_like 'a drive that differs from its model is measured again' ' 5 of 5: the drive differs from its model: measures it again; '
-ok 'there is such a measurement' test -s chain/later.json
-is 'which kvstat hears, for the file and for the screen' "$(lines heard)" 2
-like 'and the answer ends with what that says' "$status" '^[04]$'
-rm known/kvstat
-ln -s "$BIN/kvstat" known
 
 # Operations that fail are no answer.
 rm known/kvreplay

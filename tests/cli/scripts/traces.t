@@ -70,11 +70,12 @@ enter() {
     export SEEN="$PWD/seen" OBJECTS="$PWD/objects.of" TMPDIR="$PWD/tmp" PATH="$SCRIPT_PATH"
     mkdir "$SEEN"
 }
-# start COMMAND...: becomes a script of the table. A shell lets what it starts in the background ignore SIGINT; perl does not.
+# start COMMAND...: becomes a script of the table. A shell lets what it starts in the background ignore SIGINT; perl does not. All that
+# the script starts has the lock of the file alive with it, until it ends.
 start() {
     case $1 in TREE/*) script=$TMP/tree/examples/${1#TREE/} ;; *) script=$EXAMPLES/$1 ;; esac
     shift
-    exec perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$script" "$@"
+    exec perl -e '$^F = 9; open(A, ">", "alive"); flock(A, 2); $SIG{INT} = "DEFAULT"; exec @ARGV' "$script" "$@"
 }
 
 # ---- files of others ----
@@ -154,22 +155,17 @@ done
 
 moments=${KILLS:-1} seed=${SEED:-1}
 diag "seed $seed, $moments moments for each signal"
-# Processes may need a moment to end after the script; none of them works.
-running() { grep -lzsx "RUN_ID=$1" /proc/[0-9]*/environ; }
 # left ID: what is left of a run: processes, files of programs, temporary files, copies on other hosts.
 left() {
-    looks=0 rest=$(running "$1")
-    while [ -n "$rest" ] && [ "$looks" -lt 10 ]; do
-        looks=$((looks + 1))
-        sleep 0.05
-        rest=$(running "$1")
-    done
-    for environ in $rest; do
-        command=$(tr '\0' ' ' <"${environ%/*}/cmdline")
-        if [ -n "$command" ]; then echo "process: $command"; fi # else it ends just now
-    done
-    find objects.of tmp DIR/objects DIR/kvtrace.* DIR/kvtrace-* DIR.fill -mindepth 1 ! \( -path 'objects.of/*' -empty \) 2>/dev/null |
-        sed 's/^/file: /'
+    # Processes may need a moment to end after the script; none of them works.
+    if ! flock -w 1 alive true; then
+        grep -lzsx "RUN_ID=$1" /proc/[0-9]*/environ | while read -r environ; do
+            echo "process: $(tr '\0' ' ' <"${environ%/*}/cmdline")"
+        done
+    fi
+    find objects.of tmp DIR/objects DIR/kvtrace.* DIR/kvtrace-* DIR.fill -mindepth 1 ! \( -path 'objects.of/*' -empty \) \
+        -printf 'file: %p\n' 2>/dev/null
+    if [ ! -e seen.ssh ]; then return; fi
     grep -o "kvtrace\\.[A-Za-z0-9]*-[A-Za-z0-9_-]*" seen.ssh 2>/dev/null | sort -u | while read -r copy; do
         if [ -e "/tmp/$copy" ]; then echo "copy: /tmp/$copy"; fi
     done
@@ -182,35 +178,32 @@ kills() {
     export LASTS=yes
     lasted=$(cat "../foreign.$case_name/lasted") # ms
     row="$case_name $lasted"
-    for signal in INT TERM HUP; do
-        n=0 ended=''
-        while [ "$n" -lt "$moments" ]; do
-            n=$((n + 1))
-            rm -rf OUT DIR tmp disk objects.of new.*
-            mkdir OUT DIR tmp disk objects.of
-            moment=$(awk -v seed="$seed$n" -v name="$case_name$signal" -v of="$lasted" 'BEGIN {
-                for (i = 1; i <= length(name); i++) seed += index("abcdefghijklmnopqrstuvwxyzINTERMHUP-", substr(name, i, 1)) * i
-                srand(seed); printf "%.3f", rand() * of / 1000 }')
-            id=$case_name.$signal.$n.$$
-            (RUN_ID=$id; export RUN_ID; start "$@") >out 2>&1 </dev/null &
-            process=$!
-            sleep "$moment"
-            kill -s "$signal" "$process" 2>/dev/null
-            status=0
-            wait "$process" || status=$?
-            ended="$ended $moment:$status"
-            left "$id" >rest
-            if [ -s rest ]; then
-                echo "WRONG $case_name: SIG$signal after $moment s: status $status"
-                cat rest out
-            fi
-            case $signal:$status in
-            *:0 | *:1 | *:2 | *:4 | INT:130 | TERM:143 | HUP:129) ;;
-            *) echo "WRONG $case_name: SIG$signal after $moment s: status $status" ;;
-            esac
-        done
-        row="$row $signal$ended"
-    done
+    # At random moments of a whole run.
+    awk -v seed="$seed" -v name="$case_name" -v of="$lasted" -v n="$moments" 'BEGIN {
+        for (i = 1; i <= length(name); i++) seed += index("abcdefghijklmnopqrstuvwxyz-", substr(name, i, 1)) * i
+        srand(seed)
+        for (i = 0; i < 3 * n; i++) printf "%s %.3f\n", substr("INT TERMHUP ", i % 3 * 4 + 1, 4), rand() * of / 1000 }' >when
+    while read -r signal moment; do
+        rm -rf OUT DIR tmp disk objects.of new.*
+        mkdir OUT DIR tmp disk objects.of
+        id=$case_name.$signal.$moment.$$
+        (RUN_ID=$id; export RUN_ID; start "$@") >out 2>&1 </dev/null &
+        process=$!
+        sleep "$moment"
+        kill -s "$signal" "$process" 2>/dev/null
+        status=0
+        wait "$process" || status=$?
+        row="$row $signal $moment:$status"
+        left "$id" >rest
+        if [ -s rest ]; then
+            echo "WRONG $case_name: SIG$signal after $moment s: status $status"
+            cat rest out
+        fi
+        case $signal:$status in
+        *:0 | *:1 | *:2 | *:4 | INT:130 | TERM:143 | HUP:129) ;;
+        *) echo "WRONG $case_name: SIG$signal after $moment s: status $status" ;;
+        esac
+    done <when
     echo "$row"
 }
 for n in 0 1 2 3 4 5; do sixth $n kills & done

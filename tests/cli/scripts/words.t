@@ -172,12 +172,17 @@ is 'nothing was measured' "$(find out.fill -name '*.zst')" ''
 cat >"$STUBS/kvreplay" <<'END'
 #!/bin/sh
 . "$STUBS/looks"
-if [ ! -e "$STUBS/started" ]; then : >"$STUBS/started"; sleep 1; fi
+if [ ! -e "$STUBS/started" ]; then
+    : >"$STUBS/started"
+    read -r _ <"$STUBS/go" || :
+fi
 END
+mkfifo "$STUBS/go"
 PATH=$SCRIPT_PATH nohup "$EXAMPLES/drive.sh" -o out.nohup disk/o >said 2>&1 </dev/null &
 process=$!
-until [ -e "$STUBS/started" ]; do sleep 0.02; done
+exec 9>"$STUBS/go" # when it has started
 kill -s HUP $process
+exec 9>&-
 status=0
 wait $process || status=$?
 is 'nohup: SIGHUP does nothing' "$status" 0

@@ -11,7 +11,7 @@ why=$(no_s3)
 start_s3 1
 door=http://127.0.0.1:$(cat port)
 
-model() { timeout 120 "$BIN/kvtrace" model --sizes 65536 --in-flight 2 --storage-capacity-gb 0.02 --point 1 -t 60 -o drive.json "$@"; }
+model() { timeout 120 "$BIN/kvtrace" model --sizes 262144 --in-flight 2 --storage-capacity-gb 0.02 --point 1 -t 60 -o drive.json "$@"; }
 exits 'an object store' 0 model "s3://bucket/some/prefix?endpoint=$door"
 stdout_like 'the answer' '^s3://bucket/some/prefix.* reads up to [0-9.]+ GB/s and writes up to [0-9.]+ GB/s; drive.json has [0-9]+ points'
 like 'its engine' "$(json drive.json .engine)" '[Ss]3'

@@ -15,14 +15,14 @@ verdict() { json "$TMP/told.json" ".worth.tiers[] | select(.tier == \"Tier-$1\")
 # ---- the same requests ----
 
 worth --users 6 --max-requests 60 --duration 0 --gpu-mem 4 --cpu-mem 6 --tier-model 2=nvme-gen4
-is "the variants" "$(json "$TMP/told.json" '.worth.variants[].name')" \
-    "all tiers without Tier-1 without Tier-2 GPU memory only no cache"
-is "all serve the same requests" "$(json "$TMP/told.json" '[.worth.variants[] | [.requests, .input_tokens]] | unique | length')" 1
-is "with all tiers they come out as in the run itself" "$(json "$TMP/told.json" '.worth.variants[0].first_token_ms.all')" \
-    "$(json "$TMP/told.json" '.prefill.first_token_ms.all')"
-is "nothing is saved without a cache" "$(json "$TMP/told.json" '.worth.variants[-1].saved_gpu_s')" 0
-is "no price, no cost" "$(json "$TMP/told.json" '[.worth.variants[].cost_per_million_input_tokens] | unique[]')" null
-is "no target, no share" "$(json "$TMP/told.json" '[.worth.variants[].within_target[]] | unique[]')" null
+json_like "$TMP/told.json" <<'END'
+the variants                     | .worth.variants[].name | all tiers without Tier-1 without Tier-2 GPU memory only no cache
+all serve the same requests      | [.worth.variants[] | [.requests, .input_tokens]] | unique | length | 1
+with all tiers they come out as in the run itself | .worth.variants[0].first_token_ms.all == .prefill.first_token_ms.all | true
+nothing is saved without a cache | .worth.variants[-1].saved_gpu_s | 0
+no price, no cost                | [.worth.variants[].cost_per_million_input_tokens] | unique[] | null
+no target, no share              | [.worth.variants[].within_target[]] | unique[] | null
+END
 cp "$TMP/told.json" "$TMP/first.json"
 worth --users 6 --max-requests 60 --duration 0 --gpu-mem 4 --cpu-mem 6 --tier-model 2=nvme-gen4
 is "again: the same" "$(json "$TMP/told.json" .worth)" "$(json "$TMP/first.json" .worth)"
@@ -40,19 +40,19 @@ for cache in vllm lmcache sglang copies; do
     copies) names="all tiers without Tier-1 without Tier-2 GPU memory only no cache" ;;
     *) names="all tiers without Tier-2 GPU memory only no cache" ;;
     esac
-    is "$cache: what it runs" "$(json "$TMP/told.json" '.worth.variants[].name')" "$names"
-    is "$cache: the same requests" \
-        "$(json "$TMP/told.json" '[.worth.variants[] | [.requests, .input_tokens]] | unique | length')" 1
-    is "$cache: with all tiers they come out as in the run itself" \
-        "$(json "$TMP/told.json" '.worth.variants[0].first_token_ms.all')" "$(json "$TMP/told.json" '.prefill.first_token_ms.all')"
-    ok "$cache: GPU time is saved" test "$(json "$TMP/told.json" '.worth.variants[0].saved_gpu_s > 0')" = true
-    is "$cache: nothing is saved without a cache" "$(json "$TMP/told.json" '.worth.variants[-1].saved_gpu_s')" 0
+    json_like "$TMP/told.json" <<END
+$cache: what it runs | .worth.variants[].name | $names
+$cache: the same requests | [.worth.variants[] | [.requests, .input_tokens]] | unique | length | 1
+$cache: with all tiers they come out as in the run itself | .worth.variants[0].first_token_ms.all == .prefill.first_token_ms.all | true
+$cache: GPU time is saved | .worth.variants[0].saved_gpu_s > 0 | true
+$cache: nothing is saved without a cache | .worth.variants[-1].saved_gpu_s | 0
+END
 done
 ok "files can be all that is below" grep -q '^  without Tier-1' "$TMP/err"
 
 # ---- gain, no gain, worse ----
 
-set -- --users 8 --max-requests 120 --duration 0 --config input_len=8000 --disable-prefix-caching
+set -- --users 8 --max-requests 50 --duration 0 --config input_len=8000 --disable-prefix-caching
 worth "$@" --gpu-mem 20 --cpu-mem 0 --tier-model 2=read:20GB/s,write:20GB/s
 is "a fast tier is a gain" "$(verdict 2)" gain
 like "in words" "$(cat "$TMP/err")" '^Tier-2: gain. It makes the mean time to the first token [0-9]+ % shorter'
@@ -133,6 +133,6 @@ exits "a target without an engine" 2 "$BIN/kvgen" --users 1 --duration 1s -o non
 stderr_like "... says what it takes" '^kvgen: --config ttft_target: applies only to a simulated serving engine: --gpu-profile, or --cache vllm'
 exits "--worth without an engine is refused" 2 "$BIN/kvgen" --users 1 --duration 1s -o none --worth
 stderr_like "... with the reason" '--worth: applies only to a simulated serving engine: --gpu-profile'
-exits "blocks" 0 "$BIN/kvgen" --gpu-profile h100 --input "$DATA/mooncake_first200.jsonl" --gpu-mem 8 -o none --worth
+exits "blocks" 0 "$BIN/kvgen" --gpu-profile h100 --input "$DATA/mooncake_first200.jsonl" --limit 10 --gpu-mem 8 -o none --worth
 stderr_like "... too" '^  no cache'
 done_testing
