@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# lib.sh - helpers of the shell tests. Every tests/cli/*/*.t begins with:  . "$(dirname "$0")/../../lib.sh"
+# lib.sh - helpers of the shell tests. Every tests/cli/*/*.t begins with:  . "${0%/*}/../../lib.sh"
 #
 # Variables
 #   TOP    root of the repository            BIN   folder of the programs (BUILD is respected)

@@ -4,7 +4,7 @@
 # that of the search, or like a faster drive that held fewer users.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
 plan 1
 

@@ -2,7 +2,7 @@
 # left_out.t - nothing of an input is dropped without a count: answers of every model, roles and their names, tools; groups of
 # layers and media of events are told apart. A bug looked like turns that were gone without a word, or two objects taken for one.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 generate() { told "$BIN/kvgen" --model tiny-1b "$@" --summary "$summary" -o "$TMP/trace.csv"; }

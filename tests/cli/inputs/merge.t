@@ -2,7 +2,7 @@
 # merge.t - several --input are merged by time, with one origin; ids of their blocks are kept apart where they are numbers.
 # A bug looked like an input that began at 0 because it was opened, or a hit on another input's block of the same number.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

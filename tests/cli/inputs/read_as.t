@@ -3,7 +3,7 @@
 # blocks have ids, times of sub-agents. A bug looked like seconds taken for milliseconds, ids of full blocks taken for ids of
 # all, or a sub-agent that began twice as late, without a word.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

@@ -2,7 +2,7 @@
 # sample.t - --config sample keeps a share of an input's sessions, each whole or not at all, and the same ones everywhere.
 # A bug looked like a session torn apart, or a sample that another one of the same input did not hold.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

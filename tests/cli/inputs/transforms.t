@@ -2,7 +2,7 @@
 # transforms.t - what an input is changed to on its way: idle times and contexts are cut, counted, and stand in the provenance.
 # A bug looked like a gap that came back with the next file, or a block behind the end of a context.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

@@ -2,7 +2,7 @@
 # wrong_file.t - a file that cannot be read as what it was given for is named for what it is, with what to do about it; numbers
 # without a unit are no surprise. A bug looked like "the header has no column Timestamp" where it has, or a cache of 64 bytes.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 said() { # NAME REGEX PROGRAM ARGS...: refused, in one line
     name=$1 regex=$2

@@ -4,7 +4,7 @@
 # waits for all of them. A bug looked like sessions that shared blocks, requests of a sub-agent that were lost, or a
 # session that began before its user had ended the last one.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 sample=$DATA/agentic_60.tar.zst
 summary=$TMP/summary.json

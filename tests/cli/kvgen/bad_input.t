@@ -3,7 +3,7 @@
 # are skipped and counted where the format allows it. Never a crash, a hang or a file left behind. A bug looked like a
 # death by signal, an error of several lines, or half an input that was taken for a whole one.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # damaged: what is wrong with how a run ended that read $TMP/bad; nothing when it ended in order.
 damaged() {

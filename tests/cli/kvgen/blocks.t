@@ -3,7 +3,7 @@
 # and LMCache lookup logs (hexadecimal hashes, chunks of the log's own size). A bug looked like seconds taken for
 # milliseconds, or a block of 16 tokens written with the bytes of 512.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

@@ -4,7 +4,7 @@
 # like 9.8 GB for a compressed file of 23 KB, or "not JSON: text follows its end" where memory had ended.
 # builds: plain (sanitizers map terabytes)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 small() { prlimit --as=$((1500000 * 1024)) "$@"; }
 # repeated N TEXT: the text so many times, without a line end.

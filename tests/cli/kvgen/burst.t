@@ -3,7 +3,7 @@
 # bad rows are counted and named. A bug looked like a last row lost for want of a newline, a zone taken
 # for a bad number, or a second cycle that began before the first had ended.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

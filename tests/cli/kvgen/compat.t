@@ -4,7 +4,7 @@
 # --compat, a lookup of a turn that nobody asked, or a difference that both have.
 # builds: plain (compat_defaults.t runs its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # run_both NAME OPTIONS...: traces NAME.csv (plain) and NAME.compat.csv, and summaries beside them.
 run_both() {

@@ -5,7 +5,7 @@
 # like another digest, an option of the command line that the table overrode, or a table in kvgen(1) that is not the one
 # in the code.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 digest_of() { # OPTIONS...
     told "$BIN/kvgen" -o /dev/null --summary "$TMP/s.json" --progress none --seed 1 "$@"

@@ -3,7 +3,7 @@
 # --only-tier. A bug looked like a default that differed from the table, or a file that its own reader
 # refused.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 exits "it prints" 0 "$BIN/kvgen" --print-config
 printed=$TMP/printed.yaml

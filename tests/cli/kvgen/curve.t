@@ -4,7 +4,7 @@
 # storage. A bug looked like one hit more or less at one size.
 # builds: plain (counts of hits; test_curve runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 mooncake=$DATA/mooncake_first4000.jsonl.zst
 curve=$TMP/curve.csv

@@ -3,7 +3,7 @@
 # A bug looked like a digest that changed with --config threads or between runs.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # digest_of OPTIONS...: a run's digest.
 digest_of() {

@@ -4,7 +4,7 @@
 # A run that reads files has a line more, of what they were taken for. A bug looked
 # like a table that wrapped, or a tier that overflowed and was not told.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # eight NAME ARGS...: a run whose standard error fits.
 eight() {

@@ -3,7 +3,7 @@
 # whence they come: tests/data/README.md). A recording in which one name, one number or one operation is changed is told
 # apart, with the place. A bug looked like a victim chosen by another order, or a run that compared nothing.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 BUILD=${BIN%/bin}
 export BUILD

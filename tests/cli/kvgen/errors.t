@@ -3,7 +3,7 @@
 # file that looks whole. A bug looked like a default that was used in silence, an option without effect,
 # or a trace that just ends.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 bad() { # name status regex arguments
     bad_name=$1 bad_status=$2 bad_like=$3

@@ -5,7 +5,7 @@
 # was read in its old tier.
 # builds: plain (counts of hits; test_policies runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 hits() { # FILE POLICY BLOCKS: of blocks of 1 MiB
     gib=$(awk -v blocks="$3" 'BEGIN {printf "%.10f", blocks / 1024}')

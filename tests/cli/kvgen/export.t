@@ -2,7 +2,7 @@
 # export.t - files for other programs hold the operations of the trace: same kinds, keys, sizes and order. The readers
 # here know of each format only what the other program knows. A bug looked like a lost operation, times out of order, a
 # file that the other program reads as empty, or an object that is read before it was written.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 generate() {

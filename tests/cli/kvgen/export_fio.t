@@ -2,7 +2,7 @@
 # export_fio.t - the iolog holds every read and write of storage in order, each object in room of its own, and fio runs
 # it and its job to the end, moving as many bytes as the trace has. Bugs looked like two live objects at one offset, a
 # read where another object was written, fio dying of an open before an add, or a read past the end of the file.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 # Objects of 24 KiB to 3 MiB, a good part of them demoted, deleted and moved up again.

@@ -3,7 +3,7 @@
 # itself. A bug looked like an earlier turn that was read one block too far (a miss at its end), a last block of
 # another size, or two objects with one key.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 generate() {
     told "$BIN/kvgen" --model tiny-1b --num-users 10 --duration 30 --seed 3 --generation-mode fast "$@"

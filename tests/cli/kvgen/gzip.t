@@ -2,7 +2,7 @@
 # Inputs compressed by gzip are read as plain ones, of one member or of many one behind the other, as programs write that
 # flush now and then. A bug looked like a file that ended behind its first member, or a cut one that was taken as whole.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 plain=$DATA/mooncake_first200.jsonl
 gzip -c "$plain" >"$TMP/one.jsonl.gz"

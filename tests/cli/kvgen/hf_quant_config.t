@@ -2,7 +2,7 @@
 # hf_quant_config.t - the type of a cache is read from an hf_quant_config.json beside a config.json, as vLLM does.
 # A bug looked like an 8-bit cache of twice its size, or a file beside another model's that had a say.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 mkdir "$TMP/m"
 config=$TMP/m/config.json

@@ -3,7 +3,7 @@
 # times and order are theirs; rows that are no reads, writes or deletions are counted; a bad line is named. A bug
 # looked like a column that was found by its place, or a line that was left out in silence.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 log=$TMP/in
 body() { told "$BIN/kvgen" --no-notes --input "$log" -o - "$@" | tail -n +2; }

@@ -2,7 +2,7 @@
 # A run that --limit cuts: the summary counts in each tier what the rows written say, wherever the cut falls, also in
 # the middle of a demotion, and with -o none. A bug looked like final_bytes that counted operations whose rows were never written.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 generate() {
     told "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast --gpu-mem-gb 1 \

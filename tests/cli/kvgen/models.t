@@ -6,7 +6,7 @@
 # looked like a model whose layers without attention, shared caches or windows were counted as full layers, like a
 # model that was refused for a harmless key, or like a state counted for each token.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 models=$DATA/models
 
 accepted=0

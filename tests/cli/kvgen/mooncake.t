@@ -3,7 +3,7 @@
 # capacity in GiB is a number of blocks; two independent LRU programs give the hits below. A bug looked like one
 # hit more or less: a wrong victim, a block counted twice, a limit off by one object.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 generate() { "$BIN/kvgen" --config "$TOP/examples/models.yaml" --model block-2k --gpu-mem-gb 0 --cpu-mem-gb 0 "$@"; }

@@ -3,7 +3,7 @@
 # like a decode node that writes for its requests, a decode node that leaves out a long context, or a latent that is
 # divided among ranks and should be whole on each.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 generate() { # FILE OPTIONS...
     trace=$1

@@ -3,7 +3,7 @@
 # and documents that are dropped. A bug looked like a read of a chunk that was never written, a dropped document that
 # is retrieved, or other requests that change because there are documents.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 generate() { # FILE OPTIONS...
     output=$1

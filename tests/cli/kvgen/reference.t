@@ -6,7 +6,7 @@
 # of values.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # a: conversations in host memory and storage; h: a decode node; i: documents, with a queue that grows.
 compare() { "$TOP/tests/bench/against/kvgen-vs-benchmark.sh" -n 4 "$@" "$DATA/mlperf_reference" a h i 2>&1; }

@@ -3,7 +3,7 @@
 # run that shows every kind of row. A bug looked like a Miss in an mlperf file, a time that went back, or a row that was
 # changed by accident.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 generate() {
     with "$(rows_only "$@")" told "$BIN/kvgen" --model tiny-1b --num-users 20 --duration 20 --seed 3 --generation-mode fast \

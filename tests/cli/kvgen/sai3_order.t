@@ -5,7 +5,7 @@
 # its PUT, a DELETE of an object that had failed to be written, or a whole log that was shifted.
 # builds: plain (the order of rows; export.t runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 # ops FILE: "SECONDS OP KEY SIZE" of each line.

@@ -4,7 +4,7 @@
 # that grew with every row. The full sizes are in bench/kvgen-scale.sh.
 # builds: plain (it is about memory, which a sanitizer needs much of)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 printf 'User,Context_Tokens,Generation_Tokens,Think_s,QoS\nu,25000,100,0.5,interactive\n' >"$TMP/users.csv"
 large() { # OPTIONS...: a user whose objects have 8 GB

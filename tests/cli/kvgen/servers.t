@@ -5,7 +5,7 @@
 # was to begin later. Queues of which theory knows the waiting time follow.
 # builds: plain (times; tier_times.t runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # book TRACE SUMMARY: each server's mean waiting time in us, by the trace and by the summary. Times are in ns.
 book() {

@@ -3,7 +3,7 @@
 # turns of a conversation keep their order while the seed mixes conversations, and a file of any length is streamed. A
 # bug looked like bytes taken for characters, an answer paired with the wrong question, or a file held in memory.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 trace=$TMP/trace.csv

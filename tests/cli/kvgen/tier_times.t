@@ -4,7 +4,7 @@
 # profiles, numbers and a measured run. A bug looked like a read before the end of its object's write, or a Generate
 # row before the end of the last read.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 rows() { awk -F, 'NR > 1 {printf "%s %s %s,", $1, $2, $4}' "$1"; }
 

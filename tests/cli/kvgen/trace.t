@@ -4,7 +4,7 @@
 # added twice, or an object that was in a tier and not in the rows.
 # builds: plain address (threads of the reader and the writer: tests/unit/trace, deterministic.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 original=$TMP/original.csv.zst
 generate() {

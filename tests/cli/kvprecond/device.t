@@ -3,7 +3,7 @@
 # partitioned, held, read-only or in use, or without --destroy-data. Skipped without root and loop devices;
 # test_target_guard tests the guards alone. A bug looked like a device whose partition table was overwritten, or whose
 # end was left as it was.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts
 kvprecond=$BIN/kvprecond
 summary=$TMP/summary.json

@@ -3,7 +3,7 @@
 # Other modes: modes.t; devices: device.t. A bug looked like a foreign file that was overwritten, a directory that was
 # left behind after SIGINT, or a full file system that was reported as success.
 # builds: plain address thread
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvprecond=$BIN/kvprecond
 summary=$TMP/summary.json
 

@@ -3,7 +3,7 @@
 # contents of its own, in any order and by any thread. A bug looked like blocks that random writes never reached, or two
 # threads that wrote the same one.
 # builds: plain address thread
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvprecond=$BIN/kvprecond
 summary=$TMP/summary.json
 

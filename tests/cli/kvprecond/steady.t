@@ -4,7 +4,7 @@
 # the rule on recorded series. A bug looked like a verdict after four rounds, or measured rounds that were forgotten.
 # builds: plain address (threads of a fill: fill.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvprecond=$BIN/kvprecond
 summary=$TMP/summary.json
 

@@ -3,7 +3,7 @@
 # size asked for; memory stays near the pool; the page cache afterwards is what --config fadvise says. A bug looked like a chunk
 # that was filled anew while its write was still in flight, or pages that dontneed left since they were dirty.
 # builds: plain address thread
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvprecond=$BIN/kvprecond
 summary=$TMP/summary.json
 

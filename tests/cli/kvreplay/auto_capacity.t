@@ -4,7 +4,7 @@
 # 58.1 that kvreplay found, because each program counted by itself. Skipped without root, loop devices and ext4.
 # builds: plain (two programs, of which others test each)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts
 mkdir "$TMP/m"
 truncate -s 2G "$TMP/image"

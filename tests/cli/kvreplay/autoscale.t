@@ -7,7 +7,7 @@
 # Without spinning, which costs CPU time that other tests need.
 # builds: plain (it is about times: config.t, test_search.c and test_step_command.c run its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 plan 57
 # The trace of N users over SECONDS: objects are there before the clock starts; then each user reads one every 50 ms.

@@ -4,7 +4,7 @@
 # A bug looked like a ceiling of another trace that was compared all the same.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 plan 14
 awk 'BEGIN {

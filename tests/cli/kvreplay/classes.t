@@ -5,7 +5,7 @@
 # test is exact. A bug looked like mean waits of 6.9, 7.0 and 6.7 s for the three classes.
 # builds: plain (waits; served.t and test_admission run the code under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 plan 22
 # load PER_SECOND SECONDS: so many requests a second, 15 % interactive, 35 % responsive, 50 % batch, each of a read of an

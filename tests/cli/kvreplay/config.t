@@ -3,7 +3,7 @@
 # gives another; the defaults are those that kvgen --print-config prints. A bug looked like keys that were read and
 # checked, but used nowhere.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # The trace of N users over a second: a write and a read of each every 50 ms.
 cat >"$TMP/gen" <<'END'

@@ -5,7 +5,7 @@
 # errors were the trace's fault (EINVAL), a corrupt block that nobody had read, and io_uring that saw no error at all
 # where threads saw all of them. Skipped without root and FUSE.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 mkdir "$TMP/m"
 unmount() { umount -l "$TMP/m" 2>/dev/null; wait "$server" 2>/dev/null; }

@@ -2,7 +2,7 @@
 # each_silent.t - a command of --each that writes nothing ends the run with an error, and so does a signal meanwhile. A bug
 # looked like a wait without end.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 exits "a command that says nothing" 1 timeout -k 5 60 "$BIN/kvreplay" --autoscale capacity --each 'sleep 300' \
     --config each_timeout=300ms --null

@@ -4,7 +4,7 @@
 # behind. A bug looked like an interrupted run whose result file ended in the middle of a frame.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"

@@ -4,7 +4,7 @@
 # overload are named; what cannot be read is null. A bug looked like a run that was stopped for a second and "valid".
 # builds: plain (stops and times; test_validity and test_gap_list run the code under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/s.json
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request,User,Arrival

@@ -5,7 +5,7 @@
 # A bug looked like rows that failed beside the first one and had no result, because the run was ending.
 # builds: plain address (threads of the engines: matrix.t; that are stopped: interrupt.t, ends_early.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 summary=$TMP/summary.json
 
 # rows OP: twenty objects of 64 KiB and odd sizes, of which "large" has 4 MiB, and nobody else.

@@ -3,7 +3,7 @@
 # moved where, times, requests of a served run, validity. What is left out is counted, and --full has it. Bugs looked like a
 # summary that scrolled the errors away, a P99 of a few reads, or an invalid run that did not say so.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 "$BIN/kvgen" --model tiny-1b --num-users 6 --duration 6 --seed 7 --gpu-mem-gb 0.1 --cpu-mem-gb 0.2 -o "$TMP/t.csv" 2>"$TMP/err"
 
 # five NAME LINES ARGS...: a run whose standard error has so many lines.

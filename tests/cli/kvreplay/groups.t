@@ -4,7 +4,7 @@
 # killed.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 name=kvtrace-test-$$
 # find_group CONTROLLER FILE: makes a group that has the file, and sets $group.

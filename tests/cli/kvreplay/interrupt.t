@@ -7,7 +7,7 @@
 # or a kept slab without its last objects.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 summary=$TMP/summary.json
 
 runs=${KVTRACE_RUNS:-8} seed=${KVTRACE_SEED:-1}

@@ -4,7 +4,7 @@
 # the load has one at a time. A bug looked like a depth that was asked for and not reached, which no figure showed.
 # builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/summary.json
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase

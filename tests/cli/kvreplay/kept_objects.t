@@ -5,7 +5,7 @@
 # next run removed without a word, or a file outside of the directory that became an object.
 # builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 summary=$TMP/summary.json
 { echo $header; seq 0 19 | sed 's/.*/0,Write,65536,Tier-2,k&,Prefill/'; } >"$TMP/w.csv"

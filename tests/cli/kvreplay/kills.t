@@ -5,7 +5,7 @@
 # that passed for whole.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 runs=${KVTRACE_RUNS:-3} seed=${KVTRACE_SEED:-1}
 # 200 rows a second: far too few to fill a frame.

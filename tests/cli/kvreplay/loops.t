@@ -4,7 +4,7 @@
 # waited for rows of the first with the same request number, or found its objects absent.
 # builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 plan 16
 summary=$TMP/s.json

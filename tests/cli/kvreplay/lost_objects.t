@@ -4,7 +4,7 @@
 # middle of a run, and a run that called them absent, ended with exit status 0 and was called valid.
 # builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 summary=$TMP/summary.json
 statuses() { awk -F, 'NR > 1 { n[$2 " " $NF]++ } END { for (s in n) print s, n[s] }' "$TMP/o.csv" | sort | tr '\n' ' '; }

@@ -5,7 +5,7 @@
 # KVREPLAY_BIG=1 adds objects of 3 GiB. A bug looked like a padded last block that was written over the next object.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # trace ROWS KEYS MAX TIERS: rows that a tier must be able to serve. Only at the start they read objects that were not
 # written.

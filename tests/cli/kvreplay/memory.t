@@ -3,7 +3,7 @@
 # 9.8 GB wanted for a peak of 332 MiB, because 64 of the largest objects were added.
 # builds: plain (sanitizers map terabytes)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # The trace says that its Tier-1 had 32 GiB.
 "$BIN/kvgen" --model tiny-1b --num-users 2 --duration 1 --arrival open --config decode_reads=batch --gpu-mem-gb 0 -o "$TMP/t.csv.zst" --summary "$TMP/g.json" \

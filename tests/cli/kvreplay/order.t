@@ -4,7 +4,7 @@
 # that overtook the write before it and found the older object (corrupt), or nothing (absent).
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # trace ROWS SEED: six keys in three tiers, sizes from 1 byte to 300,000, only valid accesses.
 trace() {

@@ -4,7 +4,7 @@
 # make it run. A bug looked like a wrapped read that was verified and so found corrupt, or two copies of one object, in
 # two tiers of the trace, that became one when they shared a tier.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 plan 38
 summary=$TMP/s.json

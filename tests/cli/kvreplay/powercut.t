@@ -6,7 +6,7 @@
 # CUTS=N cuts so many times. Skipped without root, loop devices and ext4.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # A copy of the mount in the namespace of another test would keep the file system alive, too, and write what it still has in
 # memory over what comes after the cut.
 needs_mounts

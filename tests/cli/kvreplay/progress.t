@@ -4,7 +4,7 @@
 # had no time left from its first second on.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # 60 writes of 1 MiB on a server that takes 50 ms each: 3 s, 64 in flight at most, 8 here.
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase

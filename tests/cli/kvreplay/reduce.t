@@ -5,7 +5,7 @@
 # reported as bandwidth.
 # builds: plain (what zstd makes of the bytes; test_data.c runs its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # trace OP OBJECTS: rows of objects of 1 MiB.
 trace() {

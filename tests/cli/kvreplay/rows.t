@@ -4,7 +4,7 @@
 # like a key with a comma that lost its quotes, or a promoted object that was in both tiers.
 # builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 result='Due,Eligible,Start,Latency_us,Device_us,Slot_us,Status'
 
 cat >"$TMP/t.csv" <<'END'

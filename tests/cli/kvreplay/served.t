@@ -6,7 +6,7 @@
 # queued when the trace was made.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 plan 21
 # 30 requests, three every 30 ms; 4 workers; a device that does one write after another, 10 ms each; 40 to 80 ms of

@@ -5,7 +5,7 @@
 # for one of this run.
 # builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 summary=$TMP/summary.json
 
 # flip FILE OFFSET: inverts one byte.

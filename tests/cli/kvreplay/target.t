@@ -1,7 +1,7 @@
 #!/bin/sh
 # target.t - names of targets, in kvreplay and kvprecond: paths under their old and new names, and errors for what is not
 # understood. A bug looked like a folder named "s3:" that a run had made, or a password in a message.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 cat >t.csv <<'END'

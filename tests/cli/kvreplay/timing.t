@@ -5,7 +5,7 @@
 # vanished from the figures.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 summary=$TMP/summary.json
 
 # elapsed FILE [COLUMN]: ms from zero to the last completion; COLUMN: of Start, Latency_us follows it.

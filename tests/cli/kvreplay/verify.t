@@ -4,7 +4,7 @@
 # looked like kept objects that were written anew, so that nothing could ever be found.
 # builds: plain address (threads of the engines: matrix.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 summary=$TMP/summary.json
 
 # flip FILE OFFSET: inverts one byte.

@@ -2,7 +2,7 @@
 # warmup.t - --warmup: rows that start early are executed and stand in the result, but not in the statistics.
 # A bug looked like the work of the whole run divided by the time after the warm-up.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 plan 9
 # 20 writes of 1 MiB 20 ms apart, the first ten to Tier-0, the others to Tier-1.

@@ -2,7 +2,7 @@
 # answer.t - kvstat --answer shows what kvgen found, in the view of each question, and takes in what a run on the drive
 # says of it: within 15 % of the model it is confirmed, else the answer is INCONCLUSIVE with the cause that the run shows.
 # Bugs looked like a PASS beside times that were a cache's, one sentence for all causes, or a screen that wraps.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 cp "$DATA/answers/gain.json" "$TMP" && cd "$TMP" || exit 1
 

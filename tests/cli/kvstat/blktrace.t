@@ -5,7 +5,7 @@
 # message of blktrace that was taken for a request.
 # builds: plain address
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || {
     echo '1..0 # SKIP there is no python3'
     exit 0

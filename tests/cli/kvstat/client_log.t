@@ -3,7 +3,7 @@
 # gives. What is no read, write or deletion is counted apart. A bug looked like an operation that counted twice, or a
 # comparison of two clients that did not say so.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 warp=$DATA/warp_mixed_3s.csv.zst
 sai3=$DATA/sai3_oplog_recorded_2s.tsv.zst

@@ -1,7 +1,7 @@
 #!/bin/sh
 # csv.t - --csv has the numbers of --json under the same names, one row for each figure; --hgrm has the distributions, as
 # HdrHistogram's percentile text. Bugs looked like a figure of another tier when a run lacks a group of another.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=tests/data/kvstat_dozen.csv
 cd "$TOP" || exit 1

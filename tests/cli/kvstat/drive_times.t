@@ -4,7 +4,7 @@
 # profile mlperf knows nothing of it. Where a part of the rows has no such time, as where a cache gave it, none is said. A bug
 # looked like a run that passed because its drive was fast.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 
 # result FILE KNOWN SERVICE_US: 200 reads and 200 writes of that service time, of which a tenth was at the drive and a

@@ -2,7 +2,7 @@
 # fio.t - --fio-job writes a job that fio accepts and runs, with the replay's share of reads within 2 points, its mean
 # sizes within 10 %, and its depth by Little's law. Bugs looked like writes with the sizes of reads.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 

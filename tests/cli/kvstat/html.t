@@ -2,7 +2,7 @@
 # html.t - --html writes one page that needs nothing but itself: balanced tags, nothing from elsewhere, texts of the files as
 # texts wherever they stand, the numbers of the JSON under their names, pictures when gnuplot is there. Bugs looked like a
 # user's name that ran as a script, or a page that lost a table when a tier had no reads.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 command -v python3 >/dev/null || skip_all 'python3, which reads the page, is not installed'

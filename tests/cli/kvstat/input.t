@@ -1,7 +1,7 @@
 #!/bin/sh
 # input.t - bad input: one line `kvstat: where: what and why`, the right exit status, and nothing that
 # looks like a report where there is none. A bug looked like a report of half a file with status 0.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 head -n 1 "$dozen" >"$TMP/header"

@@ -3,7 +3,7 @@
 # number of threads; the intervals add up to the whole. Bugs looked like an interval without rows that was left out,
 # or contents that forgot what was there before the start.
 # builds: plain address thread
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 

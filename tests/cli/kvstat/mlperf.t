@@ -2,7 +2,7 @@
 # mlperf.t - --mlperf writes the results file of the benchmark: every member, under its names, in its units and by its
 # definitions, from the figures of a replay, and says that it is no official result. Bugs looked like bandwidths in
 # gigabits or divided by the time of the operations instead of the run's, and like a P95 of writes that are demotions.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 results=$TMP/results.json
 dozen=$DATA/kvstat_dozen.csv

@@ -3,7 +3,7 @@
 # run summaries, metadata and files about the hosts; files of January 2026; and, as references, its validation trace and
 # the JSON of the engines that its own scripts compare it with. Bugs looked like a summary that was "no report", like
 # every rank under one cut name, and like tokens of prompts taken for generated ones.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv # 12 requests, 100 and 10 tokens each, 1.153 s; hit rate 0.8
 tree=$DATA/mlperf_example

@@ -3,7 +3,7 @@
 # tiers, validity; a summary of another run is refused, files of different traces are not pooled, and rows that contradict
 # themselves are counted. Bugs looked like a pool that passed though one of its runs had failed, a pipe without validity, or
 # the summary of any run taken for that of the rows.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 
 "$BIN/kvgen" --num-users 5 --duration 5s --arrival open --config decode_reads=batch --model tiny-1b --generation-mode fast -o "$TMP/a.csv" 2>"$TMP/stderr"

@@ -3,7 +3,7 @@
 # their reports is an answer about a device. A bug looked like empty engines that were "SIMULATED" and "good", or a PASS
 # of no operation.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 cd "$TMP" || exit 1
 "$BIN/kvgen" --model tiny-1b --users 4 --duration 20 --gpu-mem 0.1GiB --cpu-mem 0.25GiB --seed 11 -o trace.csv.zst 2>err

@@ -4,7 +4,7 @@
 # one row off. ROWS is the number of rows (20,000): tests/bench/kvstat-percentiles.sh takes 10 million.
 # builds: plain address (threads of the reader: interval.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 rows=${ROWS:-20000}
 header='Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Due,Eligible,Start,Latency_us,Device_us,Status'

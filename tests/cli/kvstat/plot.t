@@ -3,7 +3,7 @@
 # rows, whatever the name of the file, of two runs over each other, and leaves nothing behind when gnuplot is not
 # there. Bugs looked like a title that ran a command, or an empty picture for a file of one row.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 echo 'set terminal' | gnuplot 2>&1 | grep -q pngcairo || skip_all 'gnuplot with svg and pngcairo is not installed'

@@ -2,7 +2,7 @@
 # points.t - kvstat --knee of a result, as of kvtrace model: the rate while all objects were in flight, the table that it writes and
 # reads again, and what it does not take. A bug looked like a rate with the time in which the first objects started.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 # result N GAP FILE: 41 reads of 1,000,000 bytes that start each GAP ms and take as long, with N in flight.

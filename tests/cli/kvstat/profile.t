@@ -3,7 +3,7 @@
 # figures or belief are missing; limits from the configuration, and the exit status of --check. Bugs looked like a run at
 # its limit that passed, one without device times that passed, or two answers that passed.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 
 # result FILE WRITE_US READ_US CPU_US HITS: 100 writes and 100 reads of Tier-2 with these device times (service: 1 ms

@@ -3,7 +3,7 @@
 # them; in --interval of those let in and those in line at the interval's end, with requests that were never let in. A bug
 # looked like a mean wait that fell while the line grew, since the longest waits had not ended.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 
 plan 26

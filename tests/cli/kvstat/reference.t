@@ -2,7 +2,7 @@
 # reference.t - --reference says of each figure whether it is within 5 % of another run's or of a benchmark's. A figure
 # just inside the limit is, one just outside is not, and one that a side lacks is not known. Bugs looked like 5 % of the
 # wrong side.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv # hit rate 0.8, 25 / 13 bytes, 100 and 10 tokens a request, 120 tokens in 1.153 s
 

@@ -12,7 +12,7 @@
 # Storage: 12 ms for six, 22 for five, 24 for request 5, of which 2 are a demotion: 206 ms. Bugs looked like these figures being others.
 # builds: plain address (threads of the reader: interval.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=tests/data/kvstat_dozen.csv
 cd "$TOP" || exit 1

@@ -1,7 +1,7 @@
 #!/bin/sh
 # reuse.t - --reuse: distances in bytes, objects and time equal those counted by hand and those of a slow count in awk,
 # and agree with the hit rates of kvgen's curve. Bugs looked like a Miss, which has no size, that shrank its object.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 # reuse: its figures in the JSON: FILTER of the object reuse.
 reuse() { json "$TMP/stdout" ".reuse | $1"; }

@@ -3,7 +3,7 @@
 # summaries of kvgen, kvreplay and kvprecond, results of the MLPerf benchmark, of vLLM and SGLang. Bugs looked like two
 # documents of one run that differ by a factor of 1000, or a folder that failed because of a foreign file.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 

@@ -5,7 +5,7 @@
 #
 # GOLDEN=write tests/run cli/kvstat/screen writes what the texts are now into tests/golden/screens. Read them.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 cp "$DATA"/screens/* "$TMP" && cd "$TMP" || exit 1

@@ -3,7 +3,7 @@
 # percentage, on the screen as in JSON. Where nothing but files, folders and what is shown differs, no setting
 # is named. A bug looked like "+809 %, worse" of two depths, or a setting that stood behind the figures.
 # builds: plain (trials.t compares runs under sanitizers)
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 
 # Three users, so that parts of the trace are there to be left out.

@@ -4,7 +4,7 @@
 # request's Generate row. Bugs looked like a run of one-second generations held against 50 ms, or one target of four judged.
 # builds: plain (verdicts; report.t runs the code under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 echo '{"valid": true}' >"$TMP/good.json"
 

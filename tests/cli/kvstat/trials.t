@@ -4,7 +4,7 @@
 # trials, and finds nothing in at least 38 of 40 pairs drawn from one distribution. Bugs looked like a false alarm in
 # every third pair, because one of forty tested figures was beyond 99 % by chance.
 # builds: plain address (threads of the reader: tests/unit/trace, interval.t)
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=tests/data/kvstat_dozen.csv
 cd "$TOP" || exit 1

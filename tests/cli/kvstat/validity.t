@@ -5,7 +5,7 @@
 # times believed while the process was stopped.
 # builds: plain (notes_and_flags.t and report.t run its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 
 # rows N DELAY_US SLOW: a result of N reads of 10 ms, 9 on the device, one a second, each started DELAY_US late by the tool,

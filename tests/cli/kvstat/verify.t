@@ -1,7 +1,7 @@
 #!/bin/sh
 # verify.t - --verify-trace finds each contradiction, at its row, and nothing in the traces of kvgen. Bugs looked like a
 # demoted object that was still expected in its old tier, or a table of keys that lost some as it grew.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 
 # trace FILE: rows from standard input, "TIME OP SIZE TIER KEY PHASE", behind a header.

@@ -2,7 +2,7 @@
 # xlsx.t - --xlsx writes a spreadsheet with a sheet for each section, the numbers of the CSV as numbers under the same
 # names, and bold headers. Bugs looked like numbers that a spreadsheet takes for texts, or a group in another run's row.
 # static.t tests a build without libxlsxwriter.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 dozen=$DATA/kvstat_dozen.csv
 command -v python3 >/dev/null || skip_all 'python3, which reads the spreadsheets, is not here'

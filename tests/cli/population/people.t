@@ -4,7 +4,7 @@
 # what a turn has in common with the one before; what has no meaning is refused. A bug looked like users that all began
 # at once, a turn that missed its own conversation, or an option that the populations ignored.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 mix=chat=70,code=20,documents=10
 people() { told "$BIN/kvgen" --model tiny-1b --seed 5 --users 10 --duration 20m --cpu-mem 64 "$@"; }

@@ -2,7 +2,7 @@
 # against_engine.t - examples/against-engine.sh runs four hierarchies and says in its exit status whether one of them is
 # within 5 % of the reference. A bug looked like a PASS where the reference and the runs have nothing in common.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 mkdir -p programs/bin
 ln -s "$BIN/kvgen" "$BIN/kvstat" programs/bin

@@ -3,7 +3,7 @@
 # this machine: five traces with their digests, and the reports of a result. A bug looked like a trace that depends on
 # whether char is signed, or on how the C library of one processor rounds.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 arm64=$TOP/build/arm64
 command -v aarch64-linux-gnu-gcc >/dev/null || skip_all 'aarch64-linux-gnu-gcc is not here (./install-deps.sh --cross)'

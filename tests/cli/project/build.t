@@ -1,10 +1,10 @@
 #!/bin/sh
 # build.t - the promises of the Makefile and the scripts around it: one version everywhere, an uninstall that removes
 # all that install made, a list of packages. A bug looked like a man page that install forgot, files that uninstall
-# left, or a link that failed for want of a library that nothing calls.
+# left, a link that failed for want of a library that nothing calls, or a start that loaded thirty for one that the run did not.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TOP" || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
@@ -61,9 +61,33 @@ is 'the list of man pages is whole' \
 mkdir "$TMP/bin"
 printf '#!/bin/sh\ncase "$*" in *xlsxwriter*) exit 1 ;; esac\n' >"$TMP/bin/pkg-config"
 chmod +x "$TMP/bin/pkg-config"
-sheets() { make -pn BUILD="$TMP/xlsx" "$@" clean 2>/dev/null | sed -n 's/^XLSX_LIBS := //p'; }
-is 'spreadsheets take one library' "$(sheets XLSX=yes)" '-lxlsxwriter'
+sheets() { make -pn BUILD="$TMP/xlsx" "$@" clean 2>/dev/null | sed -n 's/^XLSX_FLAGS := .*-DKVTRACE_XLSX_FILE=//p'; }
+like 'spreadsheets take one library' "$(sheets XLSX=yes)" '^libxlsxwriter[.]so([.][0-9]+)?$'
 is 'whatever pkg-config says' "$(PATH=$TMP/bin:$PATH sheets)" "$(sheets)"
+
+# Libraries that bring many others are no part of the link: a run that needs one loads it, and says so where it is none.
+mkdir "$TMP/none" "$TMP/objects"
+printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0.0,Write,4096,Tier-2,a,Prefill\n' >"$TMP/t.csv"
+# without PART LIBRARY PROGRAM ARGUMENTS...
+without() {
+    part=$1 library=$2 program=$3
+    shift 3
+    if ! built_with "KVTRACE_${part}_FILE="; then
+        ok "$library # SKIP built without it" true
+        return
+    fi
+    file=$(sed -n "s/.*KVTRACE_${part}_FILE=\([^ ]*\).*/\1/p" "${BIN%/bin}/flags")
+    : >"$TMP/none/$file"
+    unlike "$program is not linked with $library" "$(ldd "$BIN/$program")" "$library"
+    exits "$program: a run that needs it" 2 env LD_LIBRARY_PATH="$TMP/none" "$BIN/$program" "$@"
+    stderr_like 'says so' "^$program: $file: .*(too short|invalid)"
+}
+without S3 libcurl kvreplay --target 's3://bucket/x?endpoint=http://127.0.0.1:1' -o none "$TMP/t.csv"
+without ZMQ libzmq kvgen --input tcp://127.0.0.1:1 --duration 1 -o none
+without XLSX libxlsxwriter kvstat --xlsx "$TMP/x.xlsx" "$TMP/t.csv"
+ok 'another run of kvreplay does not' env LD_LIBRARY_PATH="$TMP/none" "$BIN/kvreplay" --target "$TMP/objects" -o "$TMP/r.csv" "$TMP/t.csv"
+ok 'nor of kvgen' env LD_LIBRARY_PATH="$TMP/none" "$BIN/kvgen" --input "$TMP/t.csv" -o none
+ok 'nor of kvstat' env LD_LIBRARY_PATH="$TMP/none" "$BIN/kvstat" "$TMP/r.csv"
 
 # A liburing that is too old is named at the start, not in the middle of a build.
 printf '#!/bin/sh\ncase "$*" in *"liburing >= "*) exit 1 ;; esac\n' >"$TMP/bin/pkg-config"

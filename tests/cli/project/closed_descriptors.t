@@ -3,7 +3,7 @@
 # the trace, in the results or in an object on the target, because the first file that was opened got the number 2.
 # builds: plain (what is closed, not what is read)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 awk 'BEGIN {

@@ -3,7 +3,7 @@
 # of the benchmark's results, and what it says of our programs is there: their options, and the members of kvstat --json.
 # A bug looked like an option that was added to kvbench and not to the page, or a page that names an option of before.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 sed -n '/^\.Sh COMING FROM KV-CACHE.PY/,/^\.Sh FILES/p' "$TOP/man/kvtrace.7" >"$TMP/page"
 ok 'the page is there' test -s "$TMP/page"

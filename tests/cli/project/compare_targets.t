@@ -4,7 +4,7 @@
 # like a target that ended with fewer operations and seemed faster for it.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 script=$TOP/examples/compare-targets.sh
 # Objects of a tenth of what tiny-1b has: filling memory for these takes longer than all that the script does.

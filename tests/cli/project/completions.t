@@ -3,7 +3,7 @@
 # every long option, the words of an enum, files after options that take one. A bug looked like an option of the table
 # that the shell did not know, or --name=WORD, which is three words to bash, completed as a file.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 command -v bash >/dev/null || skip_all 'bash is not here'
 

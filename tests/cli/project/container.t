@@ -4,7 +4,7 @@
 # name of the tarball that had changed, or an image that did not start.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 file=$TOP/examples/Containerfile
 

@@ -2,7 +2,7 @@
 # control_characters.t - file names with control characters: none of them reaches the terminal, neither in messages nor in reports. And
 # of several files, the one whose values add up to nonsense is named. A bug looked like a report that cleared the screen.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 esc=$(printf '\033[2J\177x')

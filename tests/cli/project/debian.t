@@ -3,7 +3,7 @@
 # dependencies of install-deps.sh, rules that run. The build itself is make deb. A bug looked like a library that was
 # added to install-deps.sh and not to the package.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TOP" || exit 1
 command -v dpkg-parsechangelog >/dev/null || skip_all 'dpkg-dev is not here'
 command -v apt-get >/dev/null || skip_all 'install-deps.sh names the packages of another system'

@@ -3,7 +3,7 @@
 # bug looked like a read-only or a smaller disk as target, a mount point that was cut at a blank, or a size that the
 # options do not take.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 root=$TMP/machine
 mkdir -p "$root/proc" "$root/sys/block/nvme0n1/device" "$TMP/bin" "$TMP/fast" "$TMP/fast two" "$TMP/slow" "$TMP/boot"

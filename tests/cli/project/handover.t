@@ -4,7 +4,7 @@
 # that stayed, or a client that was missing without a word.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 set --

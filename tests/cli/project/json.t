@@ -4,7 +4,7 @@
 # bug looked like a report that had lost the evidence, or a member that vanished instead of being null.
 # builds: plain (members of documents that others write)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat
 
 "$BIN/kvgen" --num-users 4 --duration 3s --model tiny-1b --gpu-mem-gb 0 --cpu-mem-gb 0 --generation-mode fast 2>/dev/null |

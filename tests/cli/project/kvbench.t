@@ -2,7 +2,7 @@
 # kvbench.t - examples/kvbench takes the command line of the Python benchmark: each of its options becomes options of a
 # pipeline of kvtrace's programs, or is reported to mean nothing. A bug looked like an option that vanished on the way.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples

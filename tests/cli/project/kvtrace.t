@@ -4,7 +4,7 @@
 # command with an option that its program does not know.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 # Without the programs in PATH: they are found beside kvtrace.
 PATH=/usr/local/bin:/usr/bin:/bin

@@ -8,7 +8,7 @@
 # pages run at the same time. A bug looked like an example with an option that was renamed.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 pages='kvgen.1 kvreplay.1 kvstat.1 kvprecond.1 kvtrace.1 kvtrace-trace.1 kvtrace.5 kvtrace.conf.5 kvtrace.7'
 

@@ -3,7 +3,7 @@
 # option, trial and rank; its table and its summary are sums over ranks, means over trials, and the largest P95. Bugs looked
 # like a mean of P95s, like two files in one rank's folder after a second run, and like "No valid benchmark runs found".
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 mlperf=$TOP/examples/mlperf.sh
 command -v python3 >/dev/null && schema=$TOP/tests/mlperf_schema.py || schema=
 cd "$TMP" || exit 1

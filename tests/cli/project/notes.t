@@ -2,7 +2,7 @@
 # notes.t - Note rows and the columns of some results (Slot_us, First_byte_us, Rank, Endpoint, Thread) change nothing for the
 # programs that do not use them: a trace with Notes has the digest, the report and the replay of the same trace without
 # them. A bug looked like a Note counted as a row, executed, or found out of order; or a result refused for a column.
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 "$BIN/kvgen" --num-users 5 --duration 5 --arrival open --config decode_reads=batch --gpu-mem-gb 1 --cpu-mem-gb 1 --model tiny-1b --no-notes -o "$TMP/plain.csv" 2>"$TMP/err"
 # A Note before the first row, some between rows, and one at the end, with quotes and a line end in its JSON.

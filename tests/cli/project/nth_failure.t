@@ -6,7 +6,7 @@
 # SAMPLE=N takes N points of each case and kind, SEED=S others. The four ways in which calls fail take turns from case to case.
 # builds: plain (sanitizers have an allocator of their own; make faults BUILD=... tries their system calls)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
 command -v zstd >/dev/null || skip_all 'no zstd'
 lib=${BIN%/bin}/tests/faults/fail_nth.so

@@ -3,7 +3,7 @@
 # --list-options has an .It entry with its short name, and there is no other entry. A bug looked like an option that was
 # added to the table and forgotten in the man page, or the reverse.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # listed PROGRAM: "NAME LETTER" of the options in the table but help and version; LETTER "-": none.
 listed() {

@@ -3,7 +3,7 @@
 # objects, however the file is named; and what cannot be written is said before anything is read. A bug looked like a
 # model that was gone after `kvgen --model m.json -o m.json`.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 cat >m.json <<'END'

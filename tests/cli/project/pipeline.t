@@ -5,7 +5,7 @@
 # the capacity that the trace was made for.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 cd "$TMP" || exit 1
 # generate FILE: 3 requests over three small tiers; a deletion in the last one needs the limit.

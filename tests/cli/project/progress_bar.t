@@ -4,7 +4,7 @@
 # nothing. A bug looked like lines that scrolled, or a summary behind the rest of a bar.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3 here'
 has_terminal || skip_all 'no terminals here (script, /dev/pts)'
 
@@ -79,6 +79,6 @@ mkfifo "$TMP/fifo"
     done
 } >"$TMP/fifo" 2>/dev/null &
 screen 120 'kvstat: ' "$BIN/kvstat" "$TMP/fifo" >"$TMP/s.kvstat"
-like 'kvstat: a pipe has no bar, but bytes and rate' "$(first "$TMP/s.kvstat" '^kvstat: [0-9]')" '^kvstat: [0-9.]+ MiB, [0-9.]+ [KM]iB/s$'
+like 'kvstat: a pipe has no bar, but bytes and rate' "$(first "$TMP/s.kvstat" '^kvstat: [0-9]')" '^kvstat: [0-9.]+ [KM]iB, [0-9.]+ [KM]iB/s$'
 wait
 done_testing

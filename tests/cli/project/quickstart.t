@@ -4,7 +4,7 @@
 # was a footnote, or whose measurement was gone.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 mkdir -p tree/build disk/one

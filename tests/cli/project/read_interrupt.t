@@ -4,7 +4,7 @@
 # only, and dies of the second one without a word.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 yes '' | head -c 16777216 | zstd -q -1 >"$TMP/blank.zst"
 for _ in 1 2 3 4 5; do

@@ -4,7 +4,7 @@
 # looked like an option of an example that was renamed, or a file that no command before had made.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 ln -s "$TOP/tests" tests

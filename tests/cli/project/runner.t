@@ -4,7 +4,7 @@
 # "Terminated" between the lines, a failure without its reason, or CI that failed after its last test had passed.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 unset BUILD TEST_SCALE TEST_TIMES TEST_LIMIT_S JOBS MAKEFLAGS MFLAGS MAKELEVEL
 

@@ -6,7 +6,7 @@
 # or a program that read on.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # The second signal leaves the threads of a tier that hangs behind.
 TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}report_thread_leaks=0"

@@ -5,7 +5,7 @@
 # its fault is planted.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TOP" || exit 1
 
 CC=${CC:-cc}

@@ -5,7 +5,7 @@
 # check are in suites_search.t, those of one answer in ../scripts/answers.t, kvbench in kvbench.t. The scripts mostly wait, so several run at the same time.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples

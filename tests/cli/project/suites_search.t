@@ -4,7 +4,7 @@
 # silence. The scripts mostly wait, so three run at the same time: on this machine's drive, on a simulated one that eight users
 # saturate, and on one that nobody does.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 PATH=$BIN:$PATH
 cd "$TMP" || exit 1
 examples=$TOP/examples

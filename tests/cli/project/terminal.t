@@ -2,7 +2,7 @@
 # terminal.t - a program whose input would be typed, or whose rows would fill the screen, says so and how to use it. A
 # bug looked like a program that hangs, or 15,793 lines after "kvgen" alone.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 has_terminal || skip_all 'no terminals here (script, /dev/pts)'
 

@@ -3,7 +3,7 @@
 # like "unknown option; did you mean --num-gpus?" for an option that is right, but given to the program before in the
 # pipe, or an option of one table that the other programs did not know of.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 programs='kvgen kvreplay kvstat kvprecond'
 
 # owners: a line "OPTION PROGRAM" for each option of each program.

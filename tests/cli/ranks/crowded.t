@@ -3,7 +3,7 @@
 # and learns from how long it was gone to sleep instead. A bug looked like ranks that compared clocks for 20 s before each step.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mpi
 cd "$TMP" || exit 1
 printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase 0,Write,4096,Tier-2,a,Prefill 0,Read,4096,Tier-2,a,Decode >t.csv

@@ -3,7 +3,7 @@
 # fails is named, and the report is on the others. A bug looked like a trace that stayed on the hosts.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 export KVTRACE_BIN="$BIN"
 

@@ -4,7 +4,7 @@
 # and no other. A bug looked like a percentile that was the mean of percentiles, requests of two parts that became one, or a
 # bandwidth that was that of one part.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 trace=$TMP/t.csv.zst
 "$BIN/kvgen" --users 8 --duration 10 --seed 5 -o "$trace" 2>/dev/null

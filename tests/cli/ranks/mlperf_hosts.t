@@ -5,7 +5,7 @@
 # when its trace was ready.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 export KVTRACE_BIN="$BIN"
 

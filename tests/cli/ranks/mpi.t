@@ -5,7 +5,7 @@
 # that had the rows of one rank only, or a processor that a waiting rank kept busy.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mpi
 
 trace=$TMP/t.csv.zst

@@ -6,7 +6,7 @@
 # rows that went with the link.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts # ip netns mounts each namespace
 needs_mpi
 [ "$mpi" = openmpi ] || skip_all "the options of Open MPI's launcher"

@@ -4,7 +4,7 @@
 # its own. What cannot be divided is refused before anything is written. A bug looked like a row that ran twice, a part
 # whose clock began at its own first row, two parts that wrote one file, or a start that had passed and was run anyway.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 trace=$TMP/t.csv
 "$BIN/kvgen" --no-notes --users 20 --duration 10 --seed 7 -o "$trace" 2>"$TMP/err" || diag "$(cat "$TMP/err")"

@@ -4,7 +4,7 @@
 # ranks with the same bytes, a report of one rank only, or a rank that wrote on alone.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mpi
 cd "$TMP" || exit 1
 kv="$BIN/kvprecond-mpi"

@@ -4,7 +4,7 @@
 # rank or a mean.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mpi
 # shellcheck source=tests/cli/ranks/searching.sh
 . "$(dirname "$0")/searching.sh"

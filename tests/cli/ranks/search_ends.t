@@ -3,7 +3,7 @@
 # for all. A bug looked like a rank that waited for a step which the others did not run.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mpi
 # shellcheck source=tests/cli/ranks/searching.sh
 . "$(dirname "$0")/searching.sh"

@@ -5,7 +5,7 @@
 # rank at work, or one that nobody cleaned up.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mpi
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"

@@ -4,7 +4,7 @@
 # each took the free space for its own, and rows that failed in the middle.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mpi
 cd "$TMP" || exit 1
 mkdir small

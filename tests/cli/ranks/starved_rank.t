@@ -3,7 +3,7 @@
 # are not. A bug looked like a doubt that was lost between the ranks, or that fell on all of them.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mpi
 cd "$TMP" || exit 1
 

@@ -4,7 +4,7 @@
 # says what is wrong and where. In a sanitizer build no sum may overflow. A bug looked like a Start of
 # 9223372036.854775807, to which a microsecond was added.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/readers.sh
 . "$TOP/tests/readers.sh"
 

@@ -4,7 +4,7 @@
 # 2, in a memory and a time that do not follow what comes. A bug looked like a heap overflow from a .zst of 115 bytes,
 # whose blank lines were kept until the first line that is not blank.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/readers.sh
 . "$TOP/tests/readers.sh"
 

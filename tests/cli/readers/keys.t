@@ -6,7 +6,7 @@
 # program took without a look because it was not its own.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 programs='kvgen kvreplay kvstat kvprecond'
 kvgen=$BIN/kvgen kvreplay=$BIN/kvreplay kvstat=$BIN/kvstat kvprecond=$BIN/kvprecond

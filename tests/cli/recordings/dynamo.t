@@ -3,7 +3,7 @@
 # tokens and blocks that a program of its own counted, in the order of their arrivals, and no name or prompt in them is
 # seen in any output. A bug looked like hashes above 2^63 that fell together, or requests in the order of their ends.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

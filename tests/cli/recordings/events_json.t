@@ -3,7 +3,7 @@
 # program of its own counted, lines or one list, with members and events that are not known too. A bug looked like hashes
 # above 2^63 that fell together, or a block that was deleted in the tier that it had left.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

@@ -3,7 +3,7 @@
 # file. Both forms of one recording have the same requests. A bug looked like a step before the one it waits for, like ids
 # of 64 bits that fell together, or like a graph that never ends.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

@@ -4,7 +4,7 @@
 # rows; the rest is counted, and told by the exit status; memory is bounded. A bug looked like an output that was removed, a
 # publisher that was never heard again, or memory of 4 GB.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 # shellcheck source=tests/recordings.sh

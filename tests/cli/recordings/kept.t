@@ -4,7 +4,7 @@
 # something bad in it leaves what came before. A bug looked like a recording of hours that one message removed, or of which a
 # kill left 1,359 bytes.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 cd "$TMP" || exit 1

@@ -4,7 +4,7 @@
 # is seen in any output. A bug looked like a reader that took arrays only, a hash whose sign mattered, or ranks that fell
 # together.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

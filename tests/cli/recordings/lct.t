@@ -3,7 +3,7 @@
 # deletions and bytes by tier, gaps, restarts; and nothing private is seen. A bug looked like keys of 0 bytes, because only
 # the store says how large an object is.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

@@ -3,7 +3,7 @@
 # the replay socket (both forms of its answers), after a restart, and ended by --duration, --limit and Ctrl-C with a whole
 # file. A bug looked like a gap that was counted although the engine still held its messages.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

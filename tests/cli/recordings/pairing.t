@@ -3,7 +3,7 @@
 # the service found in its cache, for every request. With blocks of another size, or an adapter, requests are refused and
 # counted. A bug looked like a read of a block that another adapter had made.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

@@ -5,7 +5,7 @@
 # name in a user column, or a block hash that a known prompt could be looked up by.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3, which decodes the outputs'
 
 # search NAME WANTED FILE...: the files are looked through for what the sample and the key of the hashes plant. found does it,

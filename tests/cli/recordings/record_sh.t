@@ -3,7 +3,7 @@
 # these lines work. A bug looked like an option that a program does not have.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 script=$TOP/examples/record.sh
 samples=$DATA/recordings

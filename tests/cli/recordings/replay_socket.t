@@ -4,7 +4,7 @@
 # in its place. Where the engine no longer held the number (its answer is the end alone) the gap stays, and is counted. A bug
 # looked like a number that was read from the topic's frame, or a wait for answers after their end.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

@@ -3,7 +3,7 @@
 # counted. A file is an object by its last name; its reads in sequence are one. A bug looked like objects named .tmp, like
 # writes that threads interrupted and that were lost, or like a salt in a name.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

@@ -2,7 +2,7 @@
 # A whole way: recorded events through kvgen into kvreplay to kvstat; all of them say what was recorded and what was not.
 # A bug looked like a replay at times that nobody recorded.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/recordings.sh
 . "$TOP/tests/recordings.sh"
 

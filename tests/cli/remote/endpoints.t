@@ -3,7 +3,7 @@
 # tests/faults. Rows and figures say which door; a dead door is an error of its own operations; each retry is counted and is
 # within the row's time. A bug looked like a run that ended with one door of three, or a retry that hid in a good latency.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_s3)

@@ -5,7 +5,7 @@
 # A bug looked like a clean-up that took a neighbour of the prefix with it.
 # builds: plain (runs as those of s3.t and resp.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 times=${KVTRACE_TEST_INTERRUPTS:-5}

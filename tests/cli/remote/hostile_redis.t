@@ -4,7 +4,7 @@
 # five seconds, and in bounded memory. A bug looked like a crash on a name that was nil, 15 seconds for an array of 2^31
 # elements, 10 GB of memory, or a listing that never ended.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 command -v python3 >/dev/null || skip_all 'no python3, which plays the server'

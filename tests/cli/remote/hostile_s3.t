@@ -4,7 +4,7 @@
 # word of why, within --config timeout and five seconds, in bounded memory, and no secret is told. A bug looked like "all ok" after a
 # listing that was a page of HTML, with all objects left behind, or a run that a byte a second kept for hours.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_s3)

@@ -4,7 +4,7 @@
 # removed objects that were silently written again.
 # builds: plain (kvreplay/kept_list.t has its lists, s3.t and resp.t its stores)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase

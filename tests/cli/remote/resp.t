@@ -3,7 +3,7 @@
 # an earlier run left; each fault with its row status. A bug looked like an object that another client had changed and that
 # was read as good, a foreign key that clean-up had removed, or a run that hung on a server that stood still.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_redis)

@@ -5,7 +5,7 @@
 # A bug looked like objects that nobody could remove, or three signals until a program ended.
 # builds: plain (what it asks is in resp.t, what is answered in hostile_redis.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_redis)

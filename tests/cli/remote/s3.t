@@ -5,7 +5,7 @@
 # KVTRACE_TEST_S3 names one more store ("s3://BUCKET/PREFIX?endpoint=URL", with its keys in the environment), such as
 # s3rver (npm: s3rver@3.7.1, keys S3RVER and S3RVER, "&unlocked"), for what needs no faults.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_s3)

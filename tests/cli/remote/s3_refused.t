@@ -5,7 +5,7 @@
 # right to delete, or 19 left on the second of two stores.
 # builds: plain (what it asks is in s3.t, what is answered in hostile_s3.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_s3)

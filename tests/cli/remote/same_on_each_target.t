@@ -4,7 +4,7 @@
 # order per key, every byte verified, nothing left. A bug looked like a read that overtook the write before it on one target.
 # builds: plain (resp.t, s3.t, endpoints.t and slab.t run these targets under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 

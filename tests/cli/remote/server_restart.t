@@ -5,7 +5,7 @@
 # attempt.
 # builds: plain (when a server goes and comes, not what is read)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 

@@ -4,7 +4,7 @@
 # bug looked like a MinIO that refused every request, since libcurl signed a header that it did not send.
 # builds: plain (test_s3_sign.c and s3.t run its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_s3)

@@ -3,7 +3,7 @@
 # for, in parts of a chunk; memory near the pool of buffers; stops and failures leave nothing. A bug looked like a part that
 # was sent from a buffer that was filled again, or an unfinished upload that stayed on the server.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 kvprecond=$BIN/kvprecond

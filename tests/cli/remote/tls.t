@@ -4,7 +4,7 @@
 # authorities, in this order. A bug looked like "does not answer: SSL peer certificate or SSH remote key was not OK".
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_s3)

@@ -4,7 +4,7 @@
 # refusal of a server or a proxy keeps its code, and its words are told once. A bug looked like "S3:Other", or a header with a
 # line of its own.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 why=$(no_s3)

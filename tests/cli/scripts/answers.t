@@ -5,7 +5,7 @@
 # drive, and the answer about one drive in the place of that about another.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 # shellcheck source=tests/answers.sh
 . "$TOP/tests/answers.sh"

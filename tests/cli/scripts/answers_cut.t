@@ -3,7 +3,7 @@
 # an earlier measurement stays. A bug looked like "already exists and was not made by kvtrace", and like a measurement that was gone.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/scripts.sh
 . "$TOP/tests/scripts.sh"
 export WANT=-

@@ -4,7 +4,7 @@
 # drive.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 # shellcheck source=tests/answers.sh
 . "$TOP/tests/answers.sh"

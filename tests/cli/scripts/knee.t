@@ -5,7 +5,7 @@
 # looked like a knee that was the best of all steps, an interval without the mean, or one that a second run left.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 # A drive of four servers: 100 MB/s by object in flight up to 4, and no more. The second run of a step is 1 % faster, the first as much

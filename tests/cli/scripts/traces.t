@@ -5,7 +5,7 @@
 # nohup is respected. Bugs looked like rm -rf DIR/objects of someone, results of someone that were removed from OUT, a kvreplay
 # that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal, SEED=N others.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 . "$(dirname "$0")/../../scripts.sh"
 export WANT=none
 

@@ -5,7 +5,7 @@
 # one here, an output "a b" that failed after it was measured, and a printed command that was none.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 . "$(dirname "$0")/../../scripts.sh"
 
 newline='

@@ -4,7 +4,7 @@
 # awk and shell that is here; nohup is respected. Bugs looked like 1.75 that a script in a German locale read as 1, and a
 # drive.json that moved the cursor.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 . "$(dirname "$0")/../../scripts.sh"
 export WANT=none
 

@@ -7,7 +7,7 @@
 # there and what is kept. A bug looked like a program that needs a second or third signal, or leaves its store behind.
 # builds: plain (when a signal comes, not what is read; interrupt.t and ends_early.t run under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
 
 TSAN_OPTIONS="${TSAN_OPTIONS:+$TSAN_OPTIONS:}report_thread_leaks=0"

@@ -5,7 +5,7 @@
 # can be replayed. A bug looked like an answer that depended on the number asked about, or on which thread was first.
 # builds: plain (small_loads.t runs its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # A slow GPU, so that few users make few requests.
 answer() {

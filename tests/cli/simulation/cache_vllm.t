@@ -4,7 +4,7 @@
 # summary says why; a trace runs through three tiers of kvreplay, every byte checked. A bug looked like an option that
 # was ignored, hits that no engine would have, or a read of a copy that was not there.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 small() { told "$BIN/kvgen" --model tiny-1b --seed 3 --users 4 --max-requests 30 --duration 0 --gpu-mem 1GiB "$@"; }
 digest() { sed -n 's/^trace .* digest //p' "$TMP/err"; }

@@ -6,7 +6,7 @@
 # one group alone.
 # builds: plain (small_loads.t runs its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 models=$DATA/models
 windowed() { # CACHE MODEL.json OPTION...

@@ -4,7 +4,7 @@
 # A bug looked like a tier that was busy for longer than the run, or documents that waited among the requests. Engines:
 # copies.t. tests/bench/conservation.sh holds a thousand runs.
 # builds: plain
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
 plan 1
 

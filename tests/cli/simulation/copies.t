@@ -4,7 +4,7 @@
 # dropped, a store that was counted and not written, a tier without a limit that took all memory, or a request whose time did not add up.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
 plan 9
 

@@ -4,7 +4,7 @@
 # documents in the queue that were counted as waiting requests, or an engine whose last prefill was not counted.
 # builds: plain (sums; test_sim.c runs its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # Two requests of two blocks of 12.6 MB, of which they share the first, a second apart. A token of the answer takes 30 ms.
 cat >"$TMP/two.jsonl" <<'END'

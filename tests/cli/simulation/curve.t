@@ -3,7 +3,7 @@
 # in a run of its own for each capacity. A bug looked like a curve of one tier alone, or of other requests than the run's.
 # builds: plain (counts of runs that other tests take through the sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 curve=$TMP/curve.csv
 # Forty prompts of 36 MiB come again after few others and after many.

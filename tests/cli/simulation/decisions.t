@@ -5,7 +5,7 @@
 # refused. A bug looked like an event that was not written, a name of another block, or kvgen's loop taking a step that the
 # engine does not.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 BUILD=${BIN%/bin}
 export BUILD

@@ -6,7 +6,7 @@
 # engine of one thread that got from the drive what only many requests at once get.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # Two prompts of 128 blocks of 16 tokens come again a minute later, when only the files have them.
 for when in 0:0 30000:1 60000:0 90000:1; do

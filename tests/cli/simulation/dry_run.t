@@ -3,7 +3,7 @@
 # search begins. A bug looked like a file that was made, or a price that was refused after minutes of measuring.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 dry() { "$BIN/kvgen" --model tiny-1b --dry-run "$@"; }
 answer='--answer a.json --tier-model 2=read:1GB/s --storage-capacity 10GiB --gpu-mem 1GiB --params 1e9'

@@ -4,7 +4,7 @@
 # could be read, a prompt that waited for ever because a step was too small for it and "no room", or a node that refused a
 # prompt because of an answer that another node makes, or a preemption that took no time.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 run() { # NAME OPTION...
     name=$1

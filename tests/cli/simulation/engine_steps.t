@@ -4,7 +4,7 @@
 # tests/data/README.md). A recording in which one thing is changed is told apart, with the step. A bug looked like a hit on
 # a block that was pinned too late, a victim chosen by another order, or a run that compared nothing.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 BUILD=${BIN%/bin}
 export BUILD

@@ -5,7 +5,7 @@
 # rows that were not in the order of time, or a route that changed with the number of threads.
 # builds: plain (small_loads.t runs its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 ONE="--cache vllm:block_size=64 -m tiny-1b --params 1e9 --gpu-mem 1GiB --cpu-mem 2GiB --storage-capacity none"
 MORE="$ONE --users 30 --duration 60s --disable-prefix-caching --seed 5"

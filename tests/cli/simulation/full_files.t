@@ -5,7 +5,7 @@
 # bug looked like a hit on a file that was removed, or a drive that was larger than it is.
 # builds: plain (test_vllm_files.c, test_copies.c and without_rows.t run its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # drive CACHE OPTION...: a small engine above a drive of 128 MiB.
 drive() {

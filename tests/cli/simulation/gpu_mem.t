@@ -3,7 +3,7 @@
 # these take, also in the time of a step. A bug looked like a cache that lay where the weights are, or a model that no GPU
 # holds and that was simulated all the same.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 auto() { # OPTION...: a run with --gpu-mem auto
     exits "auto" 0 "$BIN/kvgen" --cache vllm --gpu-mem auto --users 1 --max-requests 1 --duration 0 \

@@ -4,7 +4,7 @@
 # hand. A bug looked like prompts that the decode node computed though the other half had written them, a hit on a file that
 # nobody wrote, or loads of objects that no row of the trace had written.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # Requests far apart, of blocks of 512 tokens. A prompt's tokens that fill no block are its own.
 for line in 0,1000,1,2 5000,1100,1,3,4 10000,1000,1,2 15000,700,5,6; do

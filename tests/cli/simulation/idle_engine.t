@@ -4,7 +4,7 @@
 # a first token after 980 s, so that a drive seemed to hold fewer users than none.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 while read -r ms tokens from to; do
     printf '{"timestamp": %s, "input_length": %s, "output_length": 5, "hash_ids": [%s]}\n' "$ms" "$tokens" \

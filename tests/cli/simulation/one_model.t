@@ -5,7 +5,7 @@
 # requests were generated in no steps, or like an option that an engine passed over.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # run NAME OPTION...: two users of a small model.
 run() {

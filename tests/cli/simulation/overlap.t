@@ -3,7 +3,7 @@
 # computing of c in 32 layers, the longer one and a 32nd of the shorter one are left, by hand. A bug looked like a load that took no
 # time, the overhead of a load that computing hid, or loads before a step that became shorter.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # Two prompts of 16 blocks of 512 tokens and a little more; the second fills the GPU; then the first one's blocks come from the host.
 prompt() { # TIME TOKENS FIRST

@@ -4,7 +4,7 @@
 # refused, by name and with what to do instead. A bug looked like a prompt whose blocks were out of order, a request that
 # came twice after a preemption, or an engine's events that were asked as if they were requests.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 mooncake=$DATA/mooncake_first200.jsonl
 model="-m tiny-1b --params 1e9"

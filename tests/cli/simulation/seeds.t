@@ -6,7 +6,7 @@
 # SEEDS=A:B takes others.
 # builds: plain (sanitizers come before what is preloaded)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 command -v python3 >/dev/null || skip_all 'no python3'
 for part in faulty.so look; do
     [ -e "${BIN%/bin}/tests/simulation/$part" ] || skip_all "$part was not built (make unit)"

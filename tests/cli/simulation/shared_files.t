@@ -3,7 +3,7 @@
 # a file after the engine that wrote it, the drive and its limit are those of all, and share= caps what each may write. A bug
 # looked like two copies of one file, a limit that counted for each engine, or a read of a file that was not there.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 ONE="-m tiny-1b --params 1e9 --gpu-mem 512MiB --cpu-mem 256MiB --config engines=2 --config route=round-robin"
 

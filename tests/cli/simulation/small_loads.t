@@ -5,7 +5,7 @@
 # another one used.
 # builds: address (its loads are too small for figures)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 runs() { # runs NAME OPTION...
     name=$1

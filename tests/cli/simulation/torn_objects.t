@@ -4,7 +4,7 @@
 # said "kept" and no more: the torn object was adopted, and its first read was corrupt.
 # builds: plain (sanitizers come before what is preloaded)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 faulty=${BIN%/bin}/tests/simulation/faulty.so
 [ -e "$faulty" ] || skip_all "$faulty was not built (make unit)"
 root=$TMP/root

@@ -4,7 +4,7 @@
 # decides itself is refused by name. A bug looked like a block in two tiers, a hit that left its tier without --config promote, or a
 # request that pushed out what another one ran on.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # Blocks of 512 tokens, 12 MiB each: the GPU holds three, the host one (it is filled to 80 %), storage all.
 line() { echo "{\"timestamp\": $1, \"input_length\": $2, \"output_length\": 1, \"hash_ids\": [$3]}"; }

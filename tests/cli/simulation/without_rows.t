@@ -4,7 +4,7 @@
 # host memory and files that are too small for what comes, and for a run that is cut in the middle of its requests. A bug
 # looked like a count that only came with the rows.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # figures FILE: a summary without what belongs to one run of the program: its words, its times, its trace.
 figures() { jq -S 'del(.command, .started, .trace, .serving.held_rows)' "$1"; }

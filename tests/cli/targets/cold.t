@@ -4,7 +4,7 @@
 # device had read a half.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts
 
 summary=$TMP/s.json

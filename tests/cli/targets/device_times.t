@@ -5,7 +5,7 @@
 # parts are no longer than the whole; where its place on the drive is not known, it says so. A bug looked like times that were missing without a word, or an instance that was left behind.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts
 
 summary=$TMP/s.json

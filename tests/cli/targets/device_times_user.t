@@ -4,7 +4,7 @@
 # and when it is killed in the middle, its figures are unknown. A bug looked like times that were missing in silence.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts
 
 tracing=/sys/kernel/tracing

@@ -4,7 +4,7 @@
 # wrote the same blocks to both, or one of them that was left full.
 # builds: plain address (threads of a fill: ../kvprecond/fill.t)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 fill() { "$BIN/kvprecond" --progress none --size 1MiB --summary s.json "$@"; }
 three='--target a --target b --target c'

@@ -5,7 +5,7 @@
 # somebody else uses. Not a byte of it changes. Needs root and loop devices; test_target_users has the rest. A bug looked
 # like a mounted file system that was written over through its image.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 [ "$(id -u)" -eq 0 ] || skip_all 'not root'
 command -v losetup >/dev/null || skip_all 'no losetup'

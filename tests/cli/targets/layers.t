@@ -5,7 +5,7 @@
 # of what was found. Device mapper, RAID, bcachefs and ZFS are in test_target_layers.c, by recorded trees of /sys.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts
 
 summary=$TMP/s.json

@@ -5,7 +5,7 @@
 # of 1 MiB, an fsync that nobody asked for, or an object that was never found again.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request
 replay() { "$BIN/kvreplay" --progress none --no-notes -o "$TMP/o.csv" --summary "$TMP/s.json" "$@"; }

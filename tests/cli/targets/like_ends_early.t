@@ -5,7 +5,7 @@
 # KVTRACE_RUNS=50 kills more runs, KVTRACE_SEED=N at other moments.
 # builds: plain (like.t runs the code of such a layout, interrupt.t and ends_early.t that of an end)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 runs=${KVTRACE_RUNS:-$(scaled 2)} seed=${KVTRACE_SEED:-1}

@@ -4,7 +4,7 @@
 # a short read that was taken for a truncated object, or a temporary file that a full device left behind.
 # builds: plain (sanitizers come before what is preloaded)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 lib=${BIN%/bin}/tests/faults/fail_io.so
 [ -e "$lib" ] || skip_all "$lib was not built (make unit)"
 

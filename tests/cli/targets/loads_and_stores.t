@@ -4,7 +4,7 @@
 # counted alone, or a write that went first all the same.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 summary=$TMP/s.json
 both() { json "$summary" ".evidence.loads_and_stores | $1"; }

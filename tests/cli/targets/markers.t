@@ -4,7 +4,7 @@
 # with --destroy-data and removes nothing but files of kvtrace there; and a clean-up that fails says how much is left. A
 # bug looked like a marker that a refused run left, or a folder that no option could empty.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 no_flock=${BIN%/bin}/tests/faults/no_flock.so
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 printf '%s\n' $header 0,Write,65536,Tier-2,a,Prefill 0,Write,65536,Tier-2,b,Prefill >"$TMP/w.csv"

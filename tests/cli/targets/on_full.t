@@ -6,7 +6,7 @@
 # or corrupt, a run that stood still, or more on the target than it may hold.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,Request
 capacity=524288
 

@@ -4,7 +4,7 @@
 # like a hit rate of 46 % of which the device had read nothing, and "good".
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts
 
 summary=$TMP/s.json

@@ -7,7 +7,7 @@
 # The lease is 2 s here; tests/bench/owner-60s.sh has the real one.
 # builds: plain (63 cells of several runs each; the units of tests/unit/owner run under sanitizers)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # shellcheck source=tests/remote.sh
 . "$TOP/tests/remote.sh"
 export KVTRACE_TEST_LEASE=2

@@ -3,7 +3,7 @@
 # comparison of runs with different pages says so. A bug looked like a lead of 40 % over another program that was one of
 # pages, and that no report told.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 for i in 1 2 3 4 5 6 7 8; do echo "$i,Write,3000000,Tier-2,k$i,Prefill"; done |
     sed '1i Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase' >"$TMP/t.csv"

@@ -6,7 +6,7 @@
 # on another target than the one it was written to, or three of four targets that were emptied.
 # builds: plain address thread
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 replay() { "$BIN/kvreplay" --full --no-notes --progress none --verify full -o r.csv --summary s.json "$@"; }

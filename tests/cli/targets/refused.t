@@ -4,7 +4,7 @@
 # permitted" without a word of what does not permit it.
 # builds: plain (another library cannot be preloaded before a sanitizer's)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 refuse=${BIN%/bin}/tests/faults/refuse.so
 [ -e "$refuse" ] || skip_all 'the library that refuses is not built'

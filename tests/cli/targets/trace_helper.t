@@ -4,7 +4,7 @@
 # like an instance that a killed run left, or a number that became another device.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 needs_mounts
 
 tracing=/sys/kernel/tracing

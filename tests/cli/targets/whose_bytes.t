@@ -4,7 +4,7 @@
 # it is; each is a failed row, counted by tier, in the summary and by kvstat. A bug looked like a mixed-up store that was told
 # to be damaged.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 write() { # SIZE: three objects
     printf '%s\n' Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase

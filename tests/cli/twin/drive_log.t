@@ -3,7 +3,7 @@
 # JSON, pools it over runs, and says why where it is not known. The log here is that of a drive that wrote 1.5 bytes for
 # each of the host's. A bug looked like a report without it.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 kvstat=$BIN/kvstat rows=$DATA/kvstat_dozen.csv
 
 summary() { # NAME DRIVE_LOG

@@ -2,7 +2,7 @@
 # Endurance: what a load writes to Tier-2 a day, drive writes a day and years, as calculated from the same summary; in a
 # replay the drive's own log, or why it is not known. A bug looked like years of a drive that nothing is written to.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 run() {
     told "$BIN/kvgen" --model tiny-1b --users 5 --duration 20 --gpu-mem 0 --cpu-mem 0 --generation-mode fast -o "$TMP/t.csv" \

@@ -7,7 +7,7 @@
 # counted as generated.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 told "$BIN/kvgen" --users 10 --duration 0 --max-requests 40 --config input_len=2000 --config output_len=20 --config engines=2 \
     --gpu-profile h100 --gpu-mem 70 --cpu-mem 0 --storage-capacity none -o "$TMP/trace.csv.zst" --summary "$TMP/told.json"

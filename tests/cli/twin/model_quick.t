@@ -3,7 +3,7 @@
 # drive, and is young. A bug looked like a drive that was exchanged and kept its figures.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 
 # A name that JSON writes otherwise.

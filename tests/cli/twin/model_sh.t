@@ -3,7 +3,7 @@
 # file that kvgen and kvreplay read. A bug looked like a run without rows, repeated for ever.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
 model() { timeout 120 "$BIN/kvtrace" model --sizes 1MiB --in-flight 4,1,4 --storage-capacity-gb 0.05 --point 1 -t 90 "$@"; }
 

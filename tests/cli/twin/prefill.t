@@ -6,7 +6,7 @@
 # what is refused, measured times and what follows from them. Without --gpu-profile and --prefill every digest is as it was
 # before they came. A bug looked like a missed turn that cost nothing, or a measured time that changed nothing.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 # ---- a closed form ----
 
 # Requests of 12 blocks, 16 blocks (12 of them hit) and the same again (all are there, and the last one is computed again); the

@@ -4,7 +4,7 @@
 # run. A bug looked like a replay whose drive was twice as fast as the simulated one.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 drive=$DATA/drive_model.json
 told "$BIN/kvgen" --model tiny-1b --users 20 --duration 300 --max-requests 90 --gpu-mem 0 --cpu-mem 0 \

@@ -4,7 +4,7 @@
 # constant, the measurement in summary and provenance, bad files refused. A bug looked like a read that ended before the
 # write beside it was counted.
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 rows() { awk -F, 'NR > 1 {printf "%s %s %s,", $1, $2, $4}' "$1"; }
 model() { printf '{"program": "kvtrace model", "device": "disk0", "valid": true, "points": [%s]}' "$1"; } # POINTS

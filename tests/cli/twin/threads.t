@@ -4,7 +4,7 @@
 # traces of no engine have no such limit. A bug looked like a drive that was measured at a depth which the engine never reaches.
 # builds: plain
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 # Two prompts of 128 blocks of 16 tokens come again, when only the files have them.
 for when in 0:0 1000:1 2000:0 3000:1; do

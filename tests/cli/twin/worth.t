@@ -7,7 +7,7 @@
 # variant that was simulated twice, or a price that nobody gave.
 # builds: plain (small_loads.t runs its code)
 # shellcheck source=tests/lib.sh
-. "$(dirname "$0")/../../lib.sh"
+. "${0%/*}/../../lib.sh"
 
 worth() { told "$BIN/kvgen" --gpu-profile h100 -o none --worth --summary "$TMP/told.json" "$@"; }
 verdict() { json "$TMP/told.json" ".worth.tiers[] | select(.tier == \"Tier-$1\") | .verdict"; }
