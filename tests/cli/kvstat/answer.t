@@ -423,7 +423,7 @@ is 'is another question' "$(title)" 'What is /mnt/nvme worth to users of llama3.
 ok 'which the gain answers' grep -q '^<p class="verdict"><strong>gain</strong>' page.html
 is 'and no verdict on a number' "$(grep -c '<strong class="good">PASS' page.html)" 0
 sed 's|/mnt/nvme|<script>x\&y</script>|' gain.json >hostile.json
-page_alone 'a hostile name' --answer hostile.json
+page 'a hostile name' --answer hostile.json
 is 'is text' "$(grep -c '<script' page.html)" 0
 exits 'two answers have no page' 2 "$kvstat" --answer gain.json --view compare --html page.html sata.json
 exits 'a page beside a screen' 2 "$kvstat" --answer gain.json --html -

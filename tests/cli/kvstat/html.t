@@ -118,7 +118,7 @@ cat >"$TMP/run.json" <<'END'
 END
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase,User\n0.0,Read,1,Tier-2,k,Decode,\377\001<\n' >"$TMP/odd.csv"
 exits 'texts with markup in them' 0 "$kvstat" --by user,op --run "$TMP/run.json" --html "$TMP/h.html" "$hostile"
-exits 'in a comparison too' 0 without_gnuplot --compare "$hostile" --html "$TMP/hc.html" "$hostile"
+exits 'in a comparison too' 0 "$kvstat" --compare "$hostile" --html "$TMP/hc.html" "$hostile"
 exits 'a user that is no text' 0 without_gnuplot --by user --html "$TMP/odd.html" "$TMP/odd.csv"
 read_pages h hc odd
 is 'texts are no markup' "$(page h tags)" whole

@@ -23,8 +23,9 @@ if ! FAIL_NTH=call:0 FAIL_REPORT=$TMP/report LD_PRELOAD=$lib "$BIN/kvgen" --vers
 fi
 sweep --sample "${SAMPLE:-1}" --seed "${SEED:-1}" --kind memory --kind thread ${calls:+--kind "$calls"} \
     --kind ring,ring-short >"$TMP/table" 2>&1
-# swept KIND,KIND...: the failures of each of these kinds were tried, and ended well.
-swept() {
+swept=$?
+# ended_well KIND,KIND...: the failures of each of these kinds were tried, and ended well.
+ended_well() {
     awk -v kinds="$1" '
         BEGIN { n = split(kinds, want, ",") }
         NF == 6 && $2 != "failure" { points[$2] += $3; bad[$2] += $6 } # of the sums: program, kind, points...
@@ -32,12 +33,13 @@ swept() {
     grep -E '^    |^Traceback|undisturbed' "$TMP/table" || tail -n 5 "$TMP/table"
     return 1
 }
-ok 'memory ends' swept memory
-ok 'threads are refused' swept thread
+ok 'memory ends' ended_well memory
+ok 'threads are refused' ended_well thread
 if [ -n "$calls" ]; then
-    ok 'system calls fail, or do half of it' swept "$calls"
+    ok 'system calls fail, or do half of it' ended_well "$calls"
     # The second file was left out when opening it was interrupted.
     ok 'no file of several is left out' sweep --only 'kvstat: trials' --kind call-interrupted
 fi
-ok 'requests of io_uring fail, or do half of it' swept ring,ring-short
+ok 'requests of io_uring fail, or do half of it' ended_well ring,ring-short
+is 'and each program was tried' $swept 0
 done_testing

@@ -179,6 +179,8 @@ OTHERS = {
     'keys': b'? ', 'anchors': b'&a *a ', 'high bytes': b'\xff', 'tab lines': b'\t\n', 'colons': b'a: ', 'brackets': b'[]',
 }
 UNITS = {**FIRST, **OTHERS}
+# Floods that no reader is spared: blank lines, lines without end, and what only traces of ours have.
+EACH = {'LF', 'letters', 'comments', 'notes', 'an endless note', 'notes of 1 MiB', 'keys of 64 KiB'}
 NUMBERS = 36 # of a sample, unless all are wanted
 # What replaces a number.
 EDGES = [
@@ -426,6 +428,7 @@ class Runner:
         self.give(reader, 'nothing', sample, ways[:1], {0, reader.most})
         for i, (name, unit) in enumerate(UNITS.items()):
             share = THIN * (6 if name in OTHERS else 2 if reader.few else 1)
+            share = 1 if name in EACH and not reader.few else share
             if not ALL and ((i + number) % share != 0 or reader.few and name in OTHERS):
                 continue
             for j, place in enumerate(PLACES):
@@ -436,7 +439,7 @@ class Runner:
                           ways if ALL else [ways[self.turn % len(ways)]])
         for i, (name, make, packed) in enumerate(special(sample)):
             self.turn += 1
-            if packed and reader.plain or not ALL and (i + number) % (7 if packed else THIN) != 0:
+            if packed and reader.plain or not ALL and (i + number) % (4 if packed else 1 if name in EACH else THIN) != 0:
                 continue
             of = [w for w in ways if not packed or '.' not in w]
             self.give(reader, name, make(), of if ALL else [of[self.turn % len(of)]])
@@ -467,14 +470,14 @@ class Runner:
         if b'\0' in sample[:4096]:
             for i in range(1000 if ALL else 31):
                 for j, (edge, value) in enumerate(values()):
-                    if (i + j + turn) % (2 * STRIDE) == 0:
+                    if (i + j + turn) % (2 * min(STRIDE, 24)) == 0: # of few places each number is tried somewhere
                         data = coded(sample, i, value)
                         if data is None:
                             return
                         self.edge(reader, 'number %d is %s' % (i, edge), data)
             return
         text = sample.decode()
-        stride = STRIDE * (3 if reader.few and not ALL else 1)
+        stride = STRIDE if ALL or not reader.few else 3 * min(STRIDE, 24)
         places = list(numbers(text))
         places = places[::1 if ALL else 1 + len(places) // NUMBERS]
         for i, (begin, end) in enumerate(places):

@@ -32,7 +32,7 @@ cut 'a prefix whose begin is below the GPU' --seed 809415 --users 5 --duration 1
 windows() {
     cut "$@" --model "$DATA/models/gpt-oss-120b.json" --storage-capacity none
 }
-windows 'a copy that begins before a window: a load brings what the window needs' --seed 5 --users 5 --duration 20s \
+windows 'a copy that begins before a window: a load brings what the window needs' --seed 5 --users 5 --duration 60s \
     --cpu-mem 4GiB --cache vllm:blocks_per_chunk=4,block_size=64
 windows 'blocks of an ended request that another takes as they are stored' --seed 952190 --gpu-mem 1GiB --cpu-mem 512MiB \
     --config engines=3 --config route=prefix --config engine_order=priority --prefill-only --input "$DATA/mooncake_first200.jsonl" --max-requests 100 \

@@ -39,9 +39,11 @@ for cache in vllm lmcache copies; do
 done
 set -- --cache copies --cpu-mem 64MiB
 serve "$@" --storage-capacity unlimited --curve "$curve" --curve-sizes 128MiB,512MiB
+ok "files: more is found with more" test "$(hits | tr ' ' '\n' | sort -u | wc -l)" -eq 3
 is "files below host memory" "$(hits)" "$(found_by --storage-capacity '128MiB 512MiB unlimited' "$@")"
 set -- --cache vllm --cpu-mem 64MiB --storage-capacity none
 serve "$@" --tensor-parallel 2 --curve "$curve" --curve-sizes 512MiB
+ok "two ranks: more is found with more" test "$(hits | tr ' ' '\n' | sort -u | wc -l)" -eq 2
 is "two ranks: a capacity holds the copies of both" "$(hits)" "$(found_by --cpu-mem '512MiB 1TiB' "$@" --tensor-parallel 2)"
 serve "$@" --curve "$curve" --summary "$TMP/summary.json"
 need=$(json "$TMP/summary.json" .curve.ceiling.capacity_bytes)

@@ -27,7 +27,7 @@ unlike 'nothing to remark' "$(cat "$TMP/err")" 'may differ by less than a block'
 
 # found RUN: tokens by origin and what each tier did.
 found() {
-    json "$TMP/$1.json" '.cache | .tokens.gpu, .tokens.host, .tokens.storage, .tokens.computed, .tiers[].stored, .tiers[].loaded, .tiers[].dropped'
+    json "$TMP/$1.json" '.cache | .tokens.gpu, .tokens.host, .tokens.storage, .tokens.computed, .tokens.found_after_preemption, .tiers[].stored, .tiers[].loaded, .tiers[].dropped'
 }
 # So are an engine's own rows: hits, then loads, then misses are a prompt, and the Prefill row has what fills no block.
 with "$model $tiers" told "$BIN/kvgen" --input "$mooncake" --cache vllm --summary "$TMP/direct.json" -o none

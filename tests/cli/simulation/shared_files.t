@@ -36,7 +36,7 @@ is "rows of files" "$(cat "$TMP/rows")" 'Read by 1 of @e0 2560
 Write by 0 of @e0 2560'
 exits "the trace holds together" 0 "$BIN/kvstat" --verify-trace "$TMP/same.csv"
 exits "a replay finds every copy" 0 "$BIN/kvreplay" --timing asap --verify full --gpu-mem 1GiB --cpu-mem 512MiB \
-    --limit 4000 --target "$TMP/kv" -o "$TMP/result.csv" "$TMP/same.csv"
+    --limit 7000 --target "$TMP/kv" -o "$TMP/result.csv" "$TMP/same.csv"
 stderr_like "and says so" 'all ok$'
 
 # SGLang's engines, which keep the files of a directory.
