@@ -153,8 +153,10 @@ $(eval $(call part,NVME,pkg-config --exists "libnvme >= 1.0" "libnvme < 2",$(cal
 $(eval $(call part,MPI,command -v $(MPICC)))
 # Only some programs use each: --as-needed.
 LDLIBS    += -Wl,--as-needed $(if $(filter yes,$(RESP)),-lhiredis) $(if $(filter yes,$(ZLIB)),-lz) -ldl -Wl,--no-as-needed
-# Libraries that bring many others are loaded by the runs that use them (lib/base/late.h): the files that are asked for.
-soname     = $(or $(shell objdump -p "$$($(CC) -print-file-name=lib$(1).so)" 2>/dev/null | awk '$$1 == "SONAME" { print $$2 }'),lib$(1).so)
+# Libraries that bring many others are loaded by the runs that use them (lib/base/late.h), by the soname of the one that a link
+# would take.
+soname     = $(or $(shell objdump -p "$$($(CC) $(patsubst -L%,-B%,$(filter -L%,$(LDFLAGS))) -print-file-name=lib$(1).so)" 2>/dev/null | \
+                 awk '$$1 == "SONAME" { print $$2 }'),$(warning no soname of lib$(1) found: the programs will ask for lib$(1).so)lib$(1).so)
 XLSX_FLAGS += $(if $(filter yes,$(XLSX)),-DKVTRACE_XLSX_FILE=$(call soname,xlsxwriter))
 S3_FLAGS   += $(if $(filter yes,$(S3)),-DKVTRACE_S3_FILE=$(call soname,curl))
 ZMQ_FLAGS  += $(if $(filter yes,$(ZMQ)),-DKVTRACE_ZMQ_FILE=$(call soname,zmq))

@@ -52,10 +52,13 @@ static int take_target(struct lane *l, struct notes *fallbacks, struct err *e)
 static unsigned buffers_needed(const struct options *o, uint32_t write_bytes)
 {
     unsigned bufs = fill_buffers((unsigned)o->iodepth, write_bytes);
-    uint64_t writes = o->size / write_bytes + 1;
-    bool ends = o->size > 0 && o->mode != PLAN_KV && !o->until_steady;
+    uint64_t file = o->file_bytes > 0 && o->file_bytes < o->size ? o->file_bytes : o->size;
+    uint64_t writes;
 
-    return ends && writes < bufs ? (unsigned)writes : bufs;
+    if (o->size == 0 || o->mode == PLAN_KV || o->until_steady)
+        return bufs;
+    writes = (o->size + file - 1) / file * ((file + write_bytes - 1) / write_bytes);
+    return writes < bufs ? (unsigned)writes : bufs;
 }
 
 /* The region is the whole device, or as much of a directory or file as was asked for. */

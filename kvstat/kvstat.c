@@ -511,8 +511,8 @@ static int save_csv_instead(struct reporter *r, struct err *e)
         rc = output_save(csv, path, e);
     }
     if (rc == 0)
-        fprintf(stderr, "kvstat: --xlsx: this build has no libxlsxwriter: %s is CSV instead\n",
-                path);
+        fprintf(stderr, "kvstat: --xlsx: this %s has no libxlsxwriter: %s is CSV instead\n",
+                xlsx_is_built() ? "machine" : "build", path);
     free(path);
     output_free(csv);
     return rc;
@@ -543,7 +543,7 @@ static int report_inputs(struct reporter *r, const struct opt_parser *p, const c
     if (rc == 0 && reference)
         report_reference(r, reference);
     if (rc == 0 && o->xlsx)
-        rc = xlsx_is_built() ? save_xlsx(r, e) : save_csv_instead(r, e);
+        rc = xlsx_is_here() ? save_xlsx(r, e) : save_csv_instead(r, e);
     if (rc == 0 && o->csv)
         put_csv(output_stream(r->text), r);
     run_table_free(reference);

@@ -113,7 +113,7 @@ char *options_csv_path(const char *xlsx)
 bool options_is_output(const struct options *o, const char *path)
 {
     const char *const outputs[] = {o->output, o->xlsx, o->plot, o->html, o->fio_job, o->mlperf};
-    char *csv = o->xlsx && !xlsx_is_built() ? options_csv_path(o->xlsx) : NULL;
+    char *csv = o->xlsx && !xlsx_is_here() ? options_csv_path(o->xlsx) : NULL;
     bool found = csv && save_is_same(csv, path);
 
     for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]) && !found; i++)
@@ -125,7 +125,7 @@ bool options_is_output(const struct options *o, const char *path)
 /* Before anything is read: no output destroys an input or another output, and all have a place. */
 static int check_files(const struct options *o, const char *const *files, size_t n, struct err *e)
 {
-    char *csv = o->xlsx && !xlsx_is_built() ? options_csv_path(o->xlsx) : NULL;
+    char *csv = o->xlsx && !xlsx_is_here() ? options_csv_path(o->xlsx) : NULL;
     const struct file_use fixed[] = {
         {FILES_WRITTEN, "--output", o->output ? o->output : "-"},
         {FILES_WRITTEN, "--xlsx", csv ? csv : o->xlsx},

@@ -26,10 +26,10 @@ bool live_is_endpoint(const char *text)
 #include "lib/base/stop.h"
 #include "lib/thread/thread.h"
 
-#define LATE_OURS /* seen, as zmq.h declares them */
+#define LATE_VISIBILITY /* seen, as zmq.h declares them */
 #include "lib/base/late.h"
 
-#define CALLS(X)                                                                                   \
+#define RETURN(X)                                                                                  \
     X(zmq_bind, int, (void *socket, const char *endpoint), (socket, endpoint))                     \
     X(zmq_close, int, (void *socket), (socket))                                                    \
     X(zmq_connect, int, (void *socket, const char *endpoint), (socket, endpoint))                  \
@@ -54,7 +54,8 @@ bool live_is_endpoint(const char *text)
       (socket, endpoint, events))                                                                  \
     X(zmq_strerror, const char *, (int number), (number))
 
-LATE_LIBRARY(libzmq_load, LATE_FILE(KVTRACE_ZMQ_FILE), CALLS, LATE_NONE, LATE_NONE)
+LATE_LIBRARY(libzmq_load, LATE_FILE(KVTRACE_ZMQ_FILE), "live KV events need it", RETURN, LATE_NONE,
+             LATE_NONE)
 
 enum {
     MAX_SOCKETS = 64,

@@ -26,7 +26,7 @@ struct xlsx {
     lxw_error error; /* the first */
 };
 
-#define CALLS(X)                                                                                   \
+#define RETURN(X)                                                                                  \
     X(lxw_strerror, char *, (lxw_error error), (error))                                            \
     X(workbook_new, lxw_workbook *, (const char *path), (path))                                    \
     X(workbook_add_format, lxw_format *, (lxw_workbook * book), (book))                            \
@@ -43,16 +43,22 @@ struct xlsx {
       (lxw_worksheet * sheet, lxw_row_t row, lxw_col_t column, const char *text,                   \
        lxw_format *format),                                                                        \
       (sheet, row, column, text, format))
-#define DOES(X)                                                                                    \
+#define VOIDS(X)                                                                                   \
     X(format_set_bold, void, (lxw_format * format), (format))                                      \
     X(worksheet_freeze_panes, void, (lxw_worksheet * sheet, lxw_row_t row, lxw_col_t column),      \
       (sheet, row, column))
 
-LATE_LIBRARY(libxlsxwriter_load, LATE_FILE(KVTRACE_XLSX_FILE), CALLS, DOES, LATE_NONE)
+LATE_LIBRARY(libxlsxwriter_load, LATE_FILE(KVTRACE_XLSX_FILE), "spreadsheets need it", RETURN,
+             VOIDS, LATE_NONE)
 
 bool xlsx_is_built(void)
 {
     return true;
+}
+
+bool xlsx_is_here(void)
+{
+    return libxlsxwriter_load(NULL) == 0;
 }
 
 int xlsx_create(struct xlsx **out, const char *path, struct err *e)
@@ -157,6 +163,11 @@ void xlsx_free(struct xlsx *x)
 #else
 
 bool xlsx_is_built(void)
+{
+    return false;
+}
+
+bool xlsx_is_here(void)
 {
     return false;
 }

@@ -6,8 +6,10 @@
 
 #include "lib/base/err.h"
 
-/* False: this build has no libxlsxwriter, and xlsx_create always fails. */
+/* False: this build has no libxlsxwriter. */
 bool xlsx_is_built(void);
+/* False: this build or this machine has none, and xlsx_create always fails. */
+bool xlsx_is_here(void);
 
 struct xlsx;
 /* A workbook that xlsx_save will write to path. 0, -ENOTSUP, -ENOMEM, or another negative errno

@@ -21,21 +21,22 @@ static const char *why(const char *file)
                                                                               : text;
 }
 
-int late_load(const char *file, void *table, const struct late_function *f, size_t count,
-              struct err *e)
+int late_load(const struct late_library *l, void *table, struct err *e)
 {
+    const struct late_function *f = l->functions;
     void *library;
 
-    if (*place_of(table, &f[count - 1])) /* the last to be found */
+    if (*place_of(table, &f[l->count - 1])) /* the last to be found */
         return 0;
-    library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(l->file, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return err_set(e, -ENOTSUP, ERR_INPUT, file, "%s", why(file));
-    for (size_t i = 0; i < count; i++) {
+        return err_set(e, -ENOTSUP, ERR_INPUT, l->file, "%s: %s", l->use, why(l->file));
+    for (size_t i = 0; i < l->count; i++) {
         void *function = dlsym(library, f[i].name);
 
         if (!function)
-            return err_set(e, -ENOTSUP, ERR_INPUT, file, "has no %s: another version", f[i].name);
+            return err_set(e, -ENOTSUP, ERR_INPUT, l->file, "%s, and this one has no %s", l->use,
+                           f[i].name);
         *place_of(table, &f[i]) = function;
     }
     return 0;

@@ -17,18 +17,23 @@ enum {
     LOG_OCP = 0xc0
 };
 
-/* The first is called by the library's own header. */
-#define CALLS(X)                                                                                   \
-    X(nvme_get_log_page, int, (int fd, __u32 most, struct nvme_get_log_args *args),                \
-      (fd, most, args))                                                                            \
+#define RETURN(X)                                                                                  \
+    X(nvme_get_log, int, (struct nvme_get_log_args * args), (args))                                \
     X(nvme_status_to_string, const char *, (int status, bool fabrics), (status, fabrics))
 
-LATE_LIBRARY(libnvme_load, LATE_FILE(KVTRACE_NVME_FILE), CALLS, LATE_NONE, LATE_NONE)
+LATE_LIBRARY(libnvme_load, LATE_FILE(KVTRACE_NVME_FILE), "wear of NVMe drives needs it", RETURN,
+             LATE_NONE, LATE_NONE)
 
 /* 0; else the reason is in why. */
 static int read_page(int fd, int id, uint8_t page[DRIVE_LOG_PAGE], char *why, size_t cap)
 {
-    int rc = nvme_get_log_simple(fd, (enum nvme_cmd_get_log_lid)id, DRIVE_LOG_PAGE, page);
+    struct nvme_get_log_args args = {.args_size = sizeof(args),
+                                     .fd = fd,
+                                     .lid = (enum nvme_cmd_get_log_lid)id,
+                                     .nsid = NVME_NSID_ALL,
+                                     .len = DRIVE_LOG_PAGE,
+                                     .log = page};
+    int rc = nvme_get_log(&args);
 
     if (rc < 0)
         snprintf(why, cap, "log page %02Xh: %s", (unsigned)id, strerror(errno));

@@ -10,9 +10,9 @@
 #undef curl_easy_setopt
 #undef curl_multi_setopt
 
-_Static_assert(sizeof(void *) == sizeof(curl_off_t), "LATE_PASS takes any value as a pointer");
+_Static_assert(sizeof(void *) == sizeof(curl_off_t), "LATE_VARIADIC takes any value as a pointer");
 
-#define CALLS(X)                                                                                   \
+#define RETURN(X)                                                                                  \
     X(curl_easy_escape, char *, (CURL * easy, const char *text, int len), (easy, text, len))       \
     X(curl_easy_init, CURL *, (void), ())                                                          \
     X(curl_easy_strerror, const char *, (CURLcode code), (code))                                   \
@@ -29,15 +29,16 @@ _Static_assert(sizeof(void *) == sizeof(curl_off_t), "LATE_PASS takes any value 
     X(curl_multi_remove_handle, CURLMcode, (CURLM * multi, CURL * easy), (multi, easy))            \
     X(curl_multi_wakeup, CURLMcode, (CURLM * multi), (multi))                                      \
     X(curl_version_info, curl_version_info_data *, (CURLversion version), (version))
-#define DOES(X)                                                                                    \
+#define VOIDS(X)                                                                                   \
     X(curl_easy_cleanup, void, (CURL * easy), (easy))                                              \
     X(curl_free, void, (void *p), (p))
-#define PASSES(X)                                                                                  \
+#define VARIADIC(X)                                                                                \
     X(curl_easy_getinfo, CURLcode, (CURL * easy, CURLINFO what, ...), easy)                        \
     X(curl_easy_setopt, CURLcode, (CURL * easy, CURLoption what, ...), easy)                       \
     X(curl_multi_setopt, CURLMcode, (CURLM * multi, CURLMoption what, ...), multi)
 
-LATE_LIBRARY(libcurl_load, LATE_FILE(KVTRACE_S3_FILE), CALLS, DOES, PASSES)
+LATE_LIBRARY(libcurl_load, LATE_FILE(KVTRACE_S3_FILE), "S3 targets need it", RETURN, VOIDS,
+             VARIADIC)
 
 int s3_library_load(struct err *e)
 {
