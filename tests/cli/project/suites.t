@@ -93,7 +93,7 @@ exits 'suite.sh --help' 0 "$examples/suite.sh" --help # kvtrace.t has those of t
 like 'the help begins with its name' "$(cat stdout)" '^suite.sh - '
 for suite in "$examples"/*.sh "$examples/kvbench"; do
     { read -r _ && read -r head; } <"$suite"
-    like "${suite##*/}: its head does" "$head" "^# ${suite##*/} - "
+    like "${suite##*/}: its help begins with its name, too" "$head" "^# ${suite##*/} - "
 done
 
 # ---- sizes: what kvreplay may use in the folder that was named, however full its file system is ----
