@@ -89,7 +89,7 @@ tap_exit() {
             case $tap_servers in *" $tap_child "*) kill -s KILL "$tap_child" ;; esac
         done
     fi
-    rm -rf "$TMP" 2>/dev/null || { chmod -R u+rwX "$TMP" && rm -rf "$TMP"; }
+    rm -rf "$TMP" 2>/dev/null || { chmod -R u+rwX "$TMP"; rm -rf "$TMP"; }
     [ "$tap_failed" -eq 0 ] || exit 1
     if [ -n "$tap_planned" ] && [ "$tap_planned" -ne "$tap_run" ]; then exit 1; fi
     exit "$tap_status"
