@@ -1,5 +1,6 @@
 # shellcheck shell=sh
 # lib.sh - helpers of the shell tests. Every tests/cli/*/*.t begins with:  . "${0%/*}/../../lib.sh"
+# A test is started by a path, which has a "/": tests/cli/kvgen/size.t, ./size.t
 #
 # Variables
 #   TOP    root of the repository            BIN   folder of the programs (BUILD is respected)
@@ -64,8 +65,7 @@
 export LC_ALL=C.UTF-8 # numbers have a point, whatever the locale of the one who runs the test
 case $0 in
 /*) TOP=${0%/*} ;;
-*/*) TOP=$PWD/${0%/*} ;;
-*) TOP=$PWD ;;
+*) TOP=$PWD/${0%/*} ;;
 esac
 case $TOP in */.*) TOP=$(cd "$TOP" && pwd) || exit 1 ;; esac
 while [ ! -e "$TOP/tests/lib.sh" ]; do TOP=${TOP%/*}; done

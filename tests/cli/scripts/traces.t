@@ -6,7 +6,7 @@
 # that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal, SEED=N others.
 # builds: plain
 . "${0%/*}/../../lib.sh"
-. "$(dirname "$0")/../../scripts.sh"
+. "$TOP/tests/scripts.sh"
 export WANT=none
 
 # Lines of: name, script and arguments. OUT is the folder for results, DIR that on the drive.
