@@ -97,7 +97,8 @@ class Grid:
         population, model, host, drive = cell
         lat = "0" if drive == ENDLESS else "80us"
         options = ["--model", model, *self.options, "--config", "threads=1", "--cpu-mem", host, "--population", population]
-        options += ["--cache", f"vllm:block_size={self.blocks.get(population, BLOCK)}", "--storage-capacity", capacity, "--seeds", str(self.seeds)]
+        options += ["--cache", f"vllm:block_size={self.blocks.get(population, BLOCK)}"]
+        options += ["--storage-capacity", capacity, "--seeds", str(self.seeds)]
         options += ["--tier-model", f"2=read:{drive:.1f}GB/s,write:{drive / 2:.2f}GB/s,lat:{lat}", "--on-full", "evict"]
         options += ["--users", str(users)] if users else []
         return self.answered.of(options)

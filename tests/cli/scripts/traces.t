@@ -72,11 +72,12 @@ enter() {
     mkdir "$SEEN"
 }
 # start COMMAND...: becomes a script of the table. A shell lets what it starts in the background ignore SIGINT; perl does not. All that
-# the script starts has the lock of the file alive with it, until it ends.
+# the script starts has the lock of the file alive with it, until it ends: the descriptor $ALIVE.
 start() {
     case $1 in TREE/*) script=$TMP/tree/examples/${1#TREE/} ;; *) script=$EXAMPLES/$1 ;; esac
     shift
-    exec perl -e '$^F = 9; open(A, ">", "alive"); flock(A, 2); $ENV{ALIVE} = fileno(A); $SIG{INT} = "DEFAULT"; exec @ARGV' "$script" "$@"
+    exec perl -e '$^F = 9; open(A, ">", "alive"); flock(A, 2); $ENV{ALIVE} = fileno(A);
+        $SIG{INT} = "DEFAULT"; exec @ARGV' "$script" "$@"
 }
 
 # ---- files of others ----

@@ -1,7 +1,7 @@
 #!/bin/sh
 # seeds.t - kvreplay on traces, stores, faults, kills and restarts that are drawn from seeds, against a model
-# (tests/simulation/simulate): 14 seeds, which have each kind of store, and those that found something. A seed goes the same way again, and each of
-# three bugs planted on purpose is found. `make simulate` takes more seeds. Bugs looked like a stopped run that lost its
+# (tests/simulation/simulate): 14 seeds, which have each kind of store, and those that found something. A seed goes the same
+# way again, and each of three bugs planted on purpose is found. `make simulate` takes more seeds. Bugs looked like a stopped run that lost its
 # objects without a word, or a slab without a header that the next run took for somebody else's.
 # SEEDS=A:B takes others.
 # builds: plain (sanitizers come before what is preloaded)
