@@ -678,7 +678,7 @@ propose() {
     propose_folder
     proposed --users && : "${users:=$text}"
     proposed --gpu-mem && : "${gpu:=${text%%[!0-9.]*}}"
-    text=${text#* --cpu-mem } && : "${cpu:=${text%%[!0-9.]*}}"
+    case $text in *' --cpu-mem '*) text=${text#* --cpu-mem } && : "${cpu:=${text%%[!0-9.]*}}" ;; esac
     inside "$target"
     target=$place
     there "$target"

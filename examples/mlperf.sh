@@ -241,14 +241,16 @@ row() {
                     "storage_write_device_p95_ms cache_hit_rate avg_throughput_tokens_per_sec " \
                     "storage_throughput_tokens_per_sec tier_storage_kv_bytes_read_gb", member, " ")
             }
-            match($0, /^ *"[a-z0-9_]+": */) {
-                name = substr($0, RSTART, RLENGTH)
-                gsub(/[ ":]/, "", name)
-                value = substr($0, RLENGTH + 1)
-                gsub(/[",]/, "", value)
-                found[name] = value
-            }
-            END { for (i = 1; i <= n; i++) printf "%s ", (member[i] in found ? found[member[i]] : "-"); print "" }' <"$file"
+            { text = text $0 " " }
+            END {
+                for (i = 1; i <= n; i++) {
+                    value = ""
+                    for (rest = text; match(rest, "\"" member[i] "\" *: *\"?"); rest = value) value = substr(rest, RSTART + RLENGTH)
+                    sub(/[",} ].*/, "", value)
+                    printf "%s ", (value == "" ? "-" : value)
+                }
+                print ""
+            }' <"$file"
     done | awk -v name="$row_name" -v ranks="$ranks" '
         {
             for (i = 1; i <= 8; i++) if ($i != "-") { sum[i] += $i; count[i]++; if ($i + 0 > most[i]) most[i] = $i + 0 }

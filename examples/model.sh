@@ -174,7 +174,9 @@ judged() {
     printf '%s\n%s%s' "$names" "$step_before" "$step" >"$work/runs.csv"
     kvstat --knee --csv "$work/runs.csv" >"$work/rates" 2>"$work/log" || return
     # The last line.
+    last=''
     while IFS= read -r row; do last=$row; done <"$work/rates"
+    [ -n "$last" ] || return
     IFS=, read -r _ rate low high p50 p95 p99 spent runs last_ms known known_to flat <<END
 $last
 END

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
 # lib.sh - helpers of the shell tests. Every tests/cli/*/*.t begins with:  . "${0%/*}/../../lib.sh"
+# A test is started by a path, which has a "/": tests/cli/kvgen/size.t, ./size.t
 #
 # Variables
 #   TOP    root of the repository            BIN   folder of the programs (BUILD is respected)
@@ -64,8 +65,7 @@
 export LC_ALL=C.UTF-8 # numbers have a point, whatever the locale of the one who runs the test
 case $0 in
 /*) TOP=${0%/*} ;;
-*/*) TOP=$PWD/${0%/*} ;;
-*) TOP=$PWD ;;
+*) TOP=$PWD/${0%/*} ;;
 esac
 case $TOP in */.*) TOP=$(cd "$TOP" && pwd) || exit 1 ;; esac
 while [ ! -e "$TOP/tests/lib.sh" ]; do TOP=${TOP%/*}; done
@@ -89,7 +89,7 @@ tap_exit() {
             case $tap_servers in *" $tap_child "*) kill -s KILL "$tap_child" ;; esac
         done
     fi
-    rm -rf "$TMP" 2>/dev/null || { chmod -R u+rwX "$TMP" && rm -rf "$TMP"; }
+    rm -rf "$TMP" 2>/dev/null || { chmod -R u+rwX "$TMP"; rm -rf "$TMP"; }
     [ "$tap_failed" -eq 0 ] || exit 1
     if [ -n "$tap_planned" ] && [ "$tap_planned" -ne "$tap_run" ]; then exit 1; fi
     exit "$tap_status"

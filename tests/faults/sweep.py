@@ -28,6 +28,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -188,7 +189,7 @@ def make_inputs(bin_dir, folder):
     for out in ("r.csv.zst", "r.csv"):
         run("kvreplay", "--gpu", "off", "--cpu-mem", "1MiB", "--target", "d", "--summary", "s.json", "-o", out, "small.csv")
     # One session with sub-agents and one without.
-    subprocess.run(f"zstd -dcq --long=27 {DATA}/agentic_60.tar.zst | tar -x trace_0057.json trace_0291.json && "
+    subprocess.run(f"zstd -dcq --long=27 {shlex.quote(DATA)}/agentic_60.tar.zst | tar -x trace_0057.json trace_0291.json && "
                    "tar -c trace_0057.json trace_0291.json | zstd -q >sessions.tar.zst", shell=True, cwd=folder, check=True)
 
 

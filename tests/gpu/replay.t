@@ -3,7 +3,7 @@
 # also of demotions from GPU to host to storage, is verified to the last byte. The same on two GPUs, where there are
 # two: both take part. A bug looked like a corrupt read, or a report that called modelled times real. Skipped without a
 # GPU.
-. "$(dirname "$0")/../lib.sh"
+. "${0%/*}/../lib.sh"
 
 cd "$TMP" || exit 1
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,4097,Tier-0,k,Prefill\n' >probe.csv

@@ -61,7 +61,7 @@ cannot_run() { # WHY
 for config; do
     [ -r "$folder/$config.json" ] || cannot_run "there is no configuration $folder/$config.json"
     # What the other loop needs to know of it, since jq takes longer to start than kvgen to run.
-    jq -r '"\(.bytes_per_token / .tensor_parallel) \(.arguments | capture("--duration (?<s>[0-9]+)").s | tonumber * 500)",
+    jq -r '"\(.bytes_per_token / .tensor_parallel) \((.arguments | capture("--duration (?<s>[0-9]+)").s | tonumber * 500) // "")",
         (.seeds | keys | join(" ")), .arguments' "$folder/$config.json" >"$TMP/about.$config" || cannot_run "$config: no measured run"
     seeds_of=$(sed -n 2p "$TMP/about.$config")
     [ -n "$seeds_of" ] || cannot_run "$config: no measured run"

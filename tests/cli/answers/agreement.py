@@ -30,8 +30,10 @@ MODELS = ["llama3.1-8b", "gpt-oss-20b", "mistral-7b"]
 POPULATIONS = ["chat", "documents", "code"]
 CAPACITY, MORE = "1TiB", "8TiB"
 SMALL_HOSTS, SMALL_DRIVES = ["24GiB", "96GiB"], [2, 50]
-# Of the small grid: long answers in few steps, and prompts of few blocks, since both are most of the work.
-SMALL = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB", "--spec-tokens", "16", "--cache", "vllm:block_size=4096"]
+# Of the small grid: long answers in few steps, and long prompts of few blocks, since both are most of the work. Prompts of chat
+# have some 1,000 tokens: in larger blocks each drive would be the ideal one.
+SMALL = ["--gpu-profile", "l40s", "--gpu-mem", "20GiB", "--spec-tokens", "16"]
+SMALL_BLOCKS, BLOCK = {"documents": 4096}, 1024
 ENDLESS = 1e6  # GB/s, without latency
 VARIANTS = ("this", "none", "ideal")
 
@@ -82,7 +84,7 @@ class Grid:
         # Two seeds have hardly an interval: half as many more stand for it. Five are what the commands have: by chance the
         # intervals of two loads that are alike are apart in 1 of 126 pairs; of three seeds it would be 1 of 10.
         self.seeds, self.slack = (2, 0.5) if small else (5, 0)
-        self.options = SMALL if small else ["--gpu-mem", "40GiB", "--cache", "vllm:block_size=1024"]
+        self.options, self.blocks = (SMALL, SMALL_BLOCKS) if small else (["--gpu-mem", "40GiB"], {})
         self.at_once = 1 if small else len(os.sched_getaffinity(0))
         self.contradictions, self.cells, self.harmful = 0, 0, 0
         self.answers = {}
@@ -95,6 +97,7 @@ class Grid:
         population, model, host, drive = cell
         lat = "0" if drive == ENDLESS else "80us"
         options = ["--model", model, *self.options, "--config", "threads=1", "--cpu-mem", host, "--population", population]
+        options += ["--cache", f"vllm:block_size={self.blocks.get(population, BLOCK)}"]
         options += ["--storage-capacity", capacity, "--seeds", str(self.seeds)]
         options += ["--tier-model", f"2=read:{drive:.1f}GB/s,write:{drive / 2:.2f}GB/s,lat:{lat}", "--on-full", "evict"]
         options += ["--users", str(users)] if users else []

@@ -155,10 +155,11 @@ if unshare -Urm mount -t tmpfs tmpfs "$TMP/m" 2>"$TMP/err"; then
         'ENOSPC: no room: 4097 bytes needed; [0-9]+ seem free on the target now: another limit \(inodes, a quota\)'
 fi
 
-# Ended between turns: forty objects of up to 1 MiB, written again and again through two I/Os, kept.
-awk 'BEGIN {
+# Ended between turns: forty objects of up to 1 MiB, written again and again through two I/Os, kept. Their keys are long, so that
+# a hundred rows fill what kvreplay writes of its output at a time.
+awk -v long="$(printf '%01000d' 0)" 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
-    for (i = 0; i < 20000; i++) printf "0,Write,%d,Tier-2,k%d,Prefill\n", 64 + i % 40 * 25003, i % 40
+    for (i = 0; i < 4000; i++) printf "0,Write,%d,Tier-2,k%d.%s,Prefill\n", 64 + i % 40 * 25003, i % 40, long
 }' >"$TMP/again.csv"
 { sed -n 1p "$TMP/again.csv"; sed -n '2,41s/Write/Read/p' "$TMP/again.csv"; } >"$TMP/once.csv"
 again() {
@@ -167,7 +168,7 @@ again() {
     *) on="--nvme $TMP/d --layout $1 --iodepth 2 --chunk-size 256KiB" ;;
     esac
     with "$on" exec "$BIN/kvreplay" --keep --inflight 32 --progress none \
-        --no-notes -o "$TMP/o.csv" "$TMP/again.csv" "${2:---config}" "${3:-loops=10}"
+        --no-notes -o "$TMP/o.csv" "$TMP/again.csv" "${2:---config}" "${3:-loops=50}"
 }
 # whole NAME LAYOUT: all results are of finished rows, and each of their objects is there and whole.
 whole() {
@@ -186,8 +187,8 @@ for layout in files slab lmcache-fs vllm-fs; do
     rm "$TMP/o.csv"
     again $layout 2>"$TMP/stderr" &
     pid=$!
-    until [ -n "$(du -s --threshold=2M "$TMP/d" 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.03; done
-    sleep 0.1 # into the second time that they are written
+    # Into the second time that they are written: that row has ended.
+    until [ -n "$(sed -n '42{p;q}' "$TMP/o.csv" 2>/dev/null)" ] || ! kill -0 $pid 2>/dev/null; do sleep 0.03; done
     kill -s INT $pid
     wait $pid
     is "$layout: SIGINT" $? 130

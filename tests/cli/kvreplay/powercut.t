@@ -10,6 +10,7 @@
 # A copy of the mount in the namespace of another test would keep the file system alive, too, and write what it still has in
 # memory over what comes after the cut.
 needs_mounts
+command -v python3 >/dev/null || skip_all 'no python3'
 header=Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase
 objects=40
 mkdir "$TMP/m"

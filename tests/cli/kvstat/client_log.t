@@ -126,7 +126,7 @@ like 'and why is said' "$(json "$TMP/stdout" '.run.notes[]')" 'the first byte of
 exits 'as a trace of ours' 0 "$BIN/kvgen" --input "$TMP/most.tsv" -o "$TMP/most.csv"
 like 'they are not known either' "$(cat "$TMP/stderr")" 'the first byte of 2 of 3 GETs'
 exits 'in its rows' 0 "$BIN/kvstat" --json "$TMP/most.csv"
-is 'either' "$(first)" 'Read 1 Write 1'
+is 'with the same first bytes and no others' "$(first)" 'Read 1 Write 1'
 
 # A log with a hole: rates over the whole time include it.
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # settings.t - pairs of runs with settings changed: the comparison begins with each setting and both values, before any
-# percentage, on the screen as in JSON. Where nothing but files, folders and what is shown differs, no setting
+# percentage; JSON has the same sentence. Where nothing but files, folders and what is shown differs, no setting
 # is named. A bug looked like "+809 %, worse" of two depths, or a setting that stood behind the figures.
 # builds: plain (trials.t compares runs under sanitizers)
 . "${0%/*}/../../lib.sh"
@@ -81,6 +81,9 @@ order none, key; storage-capacity default, 16MiB
 --config rings=4 --config $TMP/two.yaml|--rings 4|rings 2, 4
 --config ioengine=psync|--config $TMP/more.yaml --config ioengine=auto|ioengine psync, auto; rings default, 2; sqpoll default, yes; compress-ratio default, 2
 END
+
+like 'JSON begins with them, too' "$("$kvstat" --json --compare "$TMP/a.zst" "$TMP/b.zst" | json /dev/stdin .compare.sentence)" \
+    '^settings differ: ioengine psync, auto; rings default, 2; sqpoll default, yes; compress-ratio default, 2[;:]'
 
 # ---- no settings ----
 

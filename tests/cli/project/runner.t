@@ -6,7 +6,7 @@
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../../lib.sh"
 cd "$TMP" || exit 1
-unset BUILD TEST_SCALE TEST_TIMES TEST_LIMIT_S JOBS MAKEFLAGS MFLAGS MAKELEVEL
+unset BUILD TEST_SCALE TEST_TIMES TEST_LIMIT_S TEST_SCRATCH JOBS MAKEFLAGS MFLAGS MAKELEVEL
 
 # A tree with tests of its own.
 mkdir -p tree/tests/cli/some tree/build
@@ -30,6 +30,10 @@ exits 'tests that pass' 0 run --built some
 is 'a line each, and the closing lines' "$(sed 's/ [.][.]* / /; s/, .*//' stdout | paste -sd / -)" \
     'tests/cli/some/chatty.t ok/tests/cli/some/quiet.t ok/All tests successful./Files=2/Result: PASS'
 is 'nothing else' "$(cat stderr)" ''
+mkdir scratch
+exits 'one without the runner' 0 env TMPDIR="$TMP/scratch" tree/tests/exec tree/tests/cli/some/chatty.t
+is 'its lines' "$(paste -sd / stdout)" 'ok 1 - one/1..1'
+is 'nothing stays in the scratch folder' "$(ls -A scratch)" ''
 
 add broken.t <<'END'
 echo 'ok 1 - one'

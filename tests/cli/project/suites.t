@@ -93,7 +93,7 @@ exits 'suite.sh --help' 0 "$examples/suite.sh" --help # kvtrace.t has those of t
 like 'the help begins with its name' "$(cat stdout)" '^suite.sh - '
 for suite in "$examples"/*.sh "$examples/kvbench"; do
     { read -r _ && read -r head; } <"$suite"
-    like "${suite##*/}: its head does" "$head" "^# ${suite##*/} - "
+    like "${suite##*/}: its help begins with its name, too" "$head" "^# ${suite##*/} - "
 done
 
 # ---- sizes: what kvreplay may use in the folder that was named, however full its file system is ----
@@ -101,6 +101,12 @@ done
 sized() { sh -c '. "$0"; target=$1 gpu=0 cpu=1; propose; echo "$storage"' "$examples/common.sh" "$1"; }
 is 'sizes: kvgen looks at the folder' "$(sized "$TMP/new/one")" "auto:$TMP"
 is 'sizes: at the one that is there' "$(sized "$TMP")" "auto:$TMP"
+mkdir proposes
+printf '#!/bin/sh\nprintf "  --gpu-mem 2 --storage-capacity 3\\n  --target .\\n  --users 7\\n"\n' >proposes/discover.sh
+chmod +x proposes/discover.sh
+is 'sizes: what is not proposed stays empty' \
+    "$(sh -c '. "$0"; examples=proposes storage=4 gpu="" cpu="" users="" target=""; propose; echo "$gpu/$cpu/$users"' \
+        "$examples/common.sh")" 2//7
 # near FOLDER: the rule of the scripts is that of the programs; other work changes the free space, but not each time.
 near() {
     sh -c '. "$0"; room "$1"' "$examples/common.sh" "$1" >near.room

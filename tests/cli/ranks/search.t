@@ -7,7 +7,7 @@
 . "${0%/*}/../../lib.sh"
 needs_mpi
 # shellcheck source=tests/cli/ranks/searching.sh
-. "$(dirname "$0")/searching.sh"
+. "$TOP/tests/cli/ranks/searching.sh"
 
 near() {
     low=$1 high=$2

@@ -6,7 +6,7 @@
 . "${0%/*}/../../lib.sh"
 needs_mpi
 # shellcheck source=tests/cli/ranks/searching.sh
-. "$(dirname "$0")/searching.sh"
+. "$TOP/tests/cli/ranks/searching.sh"
 
 # ---- refused ----
 

@@ -17,7 +17,7 @@ rm known/kvstat
 cat >known/kvstat <<END
 #!/bin/sh
 case " \$* " in
-*' --knee '*) "$BIN/kvstat" "\$@" | sed 's/,0,\([0-9]*,[01]\)\$/,1,\1/' && exit ;;
+*' --knee '*) "$BIN/kvstat" "\$@" >"$TMP/knee" && sed 's/,0,\([0-9]*,[01]\)\$/,1,\1/' "$TMP/knee" && exit ;;
 *' --measured-again chain/later.json '*) echo "\$*" >>"$TMP/heard" ;;
 *' --json '*) [ ! -e "$TMP/differs" ] || { "$BIN/kvstat" "\$@" | jq '.confirmed.cause = "drive_slower_than_its_model"' && exit 4; } ;;
 esac

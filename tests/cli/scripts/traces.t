@@ -6,7 +6,7 @@
 # that ran on without its script, and temporary folders. KILLS=N tries so many moments for each signal, SEED=N others.
 # builds: plain
 . "${0%/*}/../../lib.sh"
-. "$(dirname "$0")/../../scripts.sh"
+. "$TOP/tests/scripts.sh"
 export WANT=none
 
 # Lines of: name, script and arguments. OUT is the folder for results, DIR that on the drive.
@@ -49,6 +49,7 @@ make_tree
 # A program that takes its time. Objects are its own: a file that is empty when it ends, also by a signal, but not at once.
 cat >"$STUBS/lasts" <<'END'
 mine=$OBJECTS/${0##*/}.$$
+[ "/proc/$$/fd/$ALIVE" -ef "${OBJECTS%/*}/alive" ] || : >"${OBJECTS%/*}/unseen"
 trap 'sleep 0.1; : >"$mine"; exit 143' TERM INT HUP
 echo there >"$mine"
 if [ "${LASTS-}" = yes ]; then sleep 0.12; fi
@@ -71,11 +72,12 @@ enter() {
     mkdir "$SEEN"
 }
 # start COMMAND...: becomes a script of the table. A shell lets what it starts in the background ignore SIGINT; perl does not. All that
-# the script starts has the lock of the file alive with it, until it ends.
+# the script starts has the lock of the file alive with it, until it ends: the descriptor $ALIVE.
 start() {
     case $1 in TREE/*) script=$TMP/tree/examples/${1#TREE/} ;; *) script=$EXAMPLES/$1 ;; esac
     shift
-    exec perl -e '$^F = 9; open(A, ">", "alive"); flock(A, 2); $SIG{INT} = "DEFAULT"; exec @ARGV' "$script" "$@"
+    exec perl -e '$^F = 9; open(A, ">", "alive"); flock(A, 2); $ENV{ALIVE} = fileno(A);
+        $SIG{INT} = "DEFAULT"; exec @ARGV' "$script" "$@"
 }
 
 # ---- files of others ----
@@ -160,9 +162,12 @@ left() {
     # Processes may need a moment to end after the script; none of them works.
     if ! flock -w 1 alive true; then
         grep -lzsx "RUN_ID=$1" /proc/[0-9]*/environ | while read -r environ; do
-            echo "process: $(tr '\0' ' ' <"${environ%/*}/cmdline")"
+            command=$(tr '\0' ' ' 2>/dev/null <"${environ%/*}/cmdline")
+            # Empty: it has ended since.
+            if [ -n "$command" ]; then echo "process: $command"; fi
         done
     fi
+    if [ -e unseen ]; then echo 'a program that does not have the lock of what runs'; fi
     find objects.of tmp DIR/objects DIR/kvtrace.* DIR/kvtrace-* DIR.fill -mindepth 1 ! \( -path 'objects.of/*' -empty \) \
         -printf 'file: %p\n' 2>/dev/null
     if [ ! -e seen.ssh ]; then return; fi

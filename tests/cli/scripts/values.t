@@ -6,7 +6,7 @@
 # builds: plain
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../../lib.sh"
-. "$(dirname "$0")/../../scripts.sh"
+. "$TOP/tests/scripts.sh"
 
 newline='
 '

@@ -5,7 +5,7 @@
 # drive.json that moved the cursor.
 # builds: plain
 . "${0%/*}/../../lib.sh"
-. "$(dirname "$0")/../../scripts.sh"
+. "$TOP/tests/scripts.sh"
 export WANT=none
 
 # ---- words and numbers, by each shell and awk that is here ----

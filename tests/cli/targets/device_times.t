@@ -191,7 +191,7 @@ fi
 # A drive that takes 20 ms for each read: no request is told to be faster, nor slower than the row that waited for it.
 mkdir "$TMP/slow"
 if command -v python3 >/dev/null; then
-    python3 "$(dirname "$0")/../kvreplay/faultfs.py" "$TMP/slow" delay:20 >"$TMP/took" &
+    python3 "$TOP/tests/cli/kvreplay/faultfs.py" "$TMP/slow" delay:20 >"$TMP/took" &
     children=$!
     while kill -s 0 $children 2>/dev/null && ! grep -q " $TMP/slow fuse" /proc/self/mounts; do sleep 0.05; done
 fi

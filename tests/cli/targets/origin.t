@@ -154,7 +154,7 @@ fi
 # A server in user space that has all of it in memory: nobody counts.
 mkdir "$TMP/fuse"
 if command -v python3 >/dev/null; then
-    python3 "$(dirname "$0")/../kvreplay/faultfs.py" "$TMP/fuse" none &
+    python3 "$TOP/tests/cli/kvreplay/faultfs.py" "$TMP/fuse" none &
     child=$!
     while kill -s 0 $child 2>/dev/null && [ "$(stat -f -c %T "$TMP/fuse")" != fuseblk ] && ! grep -q " $TMP/fuse fuse" /proc/self/mounts; do
         sleep 0.05

@@ -88,11 +88,12 @@ until_wrote() {
     say "$1 has not written: $(<"$cell/$1.err")"
 }
 say() { printf '%s\n' "$*" >>"$cell/bad"; }
-# ended NAME PID STATUS TEXT: that run ends so, and says that.
+# ended NAME PID STATUS TEXT: that run ends so, and says that; something, unless the status is 0.
 ended() {
     wait "$2"
     got=$?
     [ $got = "$3" ] || say "$1: exit status $got, wanted $3"
+    [ "$3" = 0 ] || [ -s "$cell/$1.err" ] || say "$1 says nothing"
     [[ $(<"$cell/$1.err") == *"$4"* ]] || say "$1 does not say: $4"
     [ ! -s "$cell/bad" ] || cat "$cell/$1.err" >>"$cell/bad"
 }
@@ -113,7 +114,7 @@ alive() {
     [[ $(<"$cell/second.err") == *'in use by'* ]] || say "$(<"$cell/second.err")"
     kill -TERM "$(program "$first")"
     ended first "$first" 143 ''
-    [[ ! $(<"$cell/first.json") =~ '"failed": '[1-9] ]] || say 'rows of the first run failed'
+    [ "$(json "$cell/first.json" .rows.failed)" = 0 ] || say 'rows of the first run failed'
     is_free
 }
 killed() {
