@@ -315,13 +315,14 @@ def output_values(path):
                     yield int(cell) if re.fullmatch(r'-?\d{1,30}', cell) else cell
 
 
-def private(args):
-    for group in ' '.join(args).split('--- ')[1:]:
-        samples, files = group.split(' -- ')
-        planted = Planted(samples.split())
-        shown = [sorted(map(str, planted.shown_in(output_values(path))))[:3] for path in files.split()]
+def private():
+    """Standard input: groups of a line "---", samples, a line "--", files."""
+    for group in ('\n' + sys.stdin.read()).split('\n---\n')[1:]:
+        samples, files = group.split('\n--\n')
+        planted = Planted(samples.splitlines())
+        shown = [sorted(map(str, planted.shown_in(output_values(path))))[:3] for path in files.splitlines()]
         print(*sum(shown, []), flush=True)
 
 
 if __name__ == '__main__':
-    {'mix': mix_all, 'set': lambda a: set_member(*a), 'private': private}[sys.argv[1]](sys.argv[2:])
+    {'mix': mix_all, 'set': lambda a: set_member(*a), 'private': lambda a: private()}[sys.argv[1]](sys.argv[2:])

@@ -35,15 +35,30 @@ start_s3() {
     "$TOP/tests/faults/s3_server.py" "$TMP/${2-port}" "$1" 2>>server.log &
     server=$!
     ends_too $server
-    until [ -s "${2-port}" ]; do sleep 0.05; done
+    until [ -s "${2-port}" ]; do
+        kill -s 0 $server 2>/dev/null || { cat server.log; exit 1; }
+        sleep 0.05
+    done
 }
-# admin COMMAND: what it is told, and prints (s3_server.py); admin_of FILE COMMAND the same of another.
+# admin COMMAND: what it is told, and prints (s3_server.py); admin_of FILE COMMAND the same of another. Status 1 when it cannot do
+# that, or does not answer. One at a time, not two in a pipeline: all use the same pair of pipes.
 admin() { admin_of port "$@"; }
 admin_of() {
-    admin_file=$1
+    admin_file=$1 admin_rc=0
     shift
-    echo "$*" >"$TMP/$admin_file.ask"
-    cat "$TMP/$admin_file.answer"
+    timeout 20 sh -c "
+        pipes=\$1
+        shift
+        [ -p \"\$pipes.ask\" ] || exit 2
+        printf '%s\\n' \"\$@\" >\"\$pipes.ask\" || exit 2
+        {
+            read -r said || exit 2
+            [ \$said = done ] || exec >&2
+            cat
+            [ \$said = done ]
+        } <\"\$pipes.answer\"" - "$TMP/$admin_file" "$@" || admin_rc=$?
+    [ $admin_rc -lt 2 ] || echo "the store of $TMP/$admin_file does not answer: $*" >&2
+    [ $admin_rc = 0 ]
 }
 
 # feed URI OPTIONS...: a run on it in the background as $pid, whose rows are what is written to descriptor 9; its messages

@@ -60,9 +60,11 @@ LATE_LIBRARY(libzmq_load, LATE_FILE(KVTRACE_ZMQ_FILE), "live KV events need it",
 enum {
     MAX_SOCKETS = 64,
     MAX_ENDPOINT = 256,
-    HIGH_WATER_LEAST = 2, /* messages that libzmq holds while others are worked on */
-    HIGH_WATER = 1 << 14,
-    QUEUE_BYTES = 64 << 20,      /* that these messages take, about */
+    /* Messages that libzmq holds for each connection, since it does not bound their bytes. Never
+     * changed: libzmq's thread hears only now and then of what was read, and one that is given a
+     * lower bound meanwhile may stop for ever. */
+    HIGH_WATER = 2,
+    QUEUE_BYTES = 64 << 20,      /* of the answers of a replay socket, about */
     UNFINISHED_BYTES = 16 << 20, /* beside a message of the largest size that has not come whole */
     POLL_MS = 50,
     LOOK_MS = 250,            /* how often what waits may go on */
@@ -97,15 +99,9 @@ struct held {
     size_t len;
 };
 
-/* A socket, and how much may wait in it. */
-struct queue {
-    void *socket; /* NULL: there is none */
-    int high_water;
-};
-
 /* The connections to one endpoint. */
 struct line {
-    struct queue sub;
+    void *sub;
     void *monitor;                   /* tells when the connection is lost; NULL: others connect */
     char endpoint[MAX_ENDPOINT];     /* of sub */
     char gap_endpoint[MAX_ENDPOINT]; /* of its replay socket; "": there is none */
@@ -184,14 +180,6 @@ static size_t size(struct parts *p, unsigned i)
     return zmq_msg_size(&p->part[i]);
 }
 
-static size_t bytes_of(struct parts *p)
-{
-    size_t bytes = 0;
-    for (unsigned i = 0; i < p->count; i++)
-        bytes += size(p, i);
-    return bytes;
-}
-
 /* Keeps a copy of a payload. 0 or -ENOMEM. */
 static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const void *p, size_t len)
 {
@@ -206,25 +194,6 @@ static int hold(struct live *l, struct hash128 publisher, uint64_t seq, const vo
     return 0;
 }
 
-/* libzmq bounds the messages that wait, not their bytes: fewer may wait where they are large. Never
- * more again on the same connection: one that was stopped would not hear of it. */
-static void bound_queue(struct queue *q, size_t bytes)
-{
-    size_t fit = QUEUE_BYTES / (bytes + 1);
-    int high = fit < HIGH_WATER_LEAST ? HIGH_WATER_LEAST : fit < HIGH_WATER ? (int)fit : HIGH_WATER;
-    if (high < q->high_water) {
-        zmq_setsockopt(q->socket, ZMQ_RCVHWM, &high, sizeof(high));
-        q->high_water = high;
-    }
-}
-
-/* Before a connection is made. */
-static void reset_queue(struct queue *q)
-{
-    q->high_water = HIGH_WATER;
-    zmq_setsockopt(q->socket, ZMQ_RCVHWM, &q->high_water, sizeof(q->high_water));
-}
-
 static bool ends_now(const struct live *l)
 {
     return stop_asks() || (l->end_ns > 0 && clock_now_ns() >= l->end_ns);
@@ -233,22 +202,22 @@ static bool ends_now(const struct live *l)
 /* ---- sockets ---- */
 
 /* Opens a socket of a type for an endpoint. */
-static int open_queue(const struct live *l, struct queue *q, int type, const char *endpoint,
-                      bool binds, struct err *e)
+static int open_queue(const struct live *l, void **q, int type, const char *endpoint, bool binds,
+                      struct err *e)
 {
-    int none = 0;
+    int none = 0, high = HIGH_WATER;
     void *s = zmq_socket(l->context, type);
     if (!s)
         return failed(e, endpoint, "cannot create a socket");
-    q->socket = s;
-    reset_queue(q);
+    *q = s;
+    zmq_setsockopt(s, ZMQ_RCVHWM, &high, sizeof(high));
     zmq_setsockopt(s, ZMQ_LINGER, &none, sizeof(none));
     zmq_setsockopt(s, ZMQ_MAXMSGSIZE, &l->message_bytes, sizeof(l->message_bytes));
     if ((type == ZMQ_SUB && zmq_setsockopt(s, ZMQ_SUBSCRIBE, "", 0) < 0) ||
         (binds ? zmq_bind(s, endpoint) : zmq_connect(s, endpoint)) < 0) {
         int rc = failed(e, endpoint, binds ? "cannot be bound" : "cannot be connected to");
         zmq_close(s);
-        q->socket = NULL;
+        *q = NULL;
         return rc;
     }
     return 0;
@@ -295,7 +264,7 @@ static int fill_gap(struct live *l, struct gap g)
 {
     unsigned char from[8];
     struct line *line = &l->line[g.source];
-    struct queue dealer = {0};
+    void *dealer = NULL;
     int64_t now = clock_now_ns(), until_ns = now + REPLAY_MS * NS_PER_MS;
     int rc = 0;
     if (!line->gap_endpoint[0] || now < line->silent_until_ns ||
@@ -303,14 +272,13 @@ static int fill_gap(struct live *l, struct gap g)
         return 0;
     for (int i = 0; i < 8; i++)
         from[i] = (unsigned char)(g.first >> (56 - 8 * i));
-    bool asked = zmq_send(dealer.socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
-                 zmq_send(dealer.socket, from, sizeof(from), ZMQ_DONTWAIT) >= 0;
+    bool asked = zmq_send(dealer, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+                 zmq_send(dealer, from, sizeof(from), ZMQ_DONTWAIT) >= 0;
     while (asked && rc == 0 && g.first < g.end && now < until_ns && !ends_now(l) &&
            l->held_bytes < QUEUE_BYTES) {
-        zmq_pollitem_t item = {.socket = dealer.socket, .events = ZMQ_POLLIN};
+        zmq_pollitem_t item = {.socket = dealer, .events = ZMQ_POLLIN};
         struct parts p;
-        if (zmq_poll(&item, 1, POLL_MS) > 0 && receive(dealer.socket, &p)) {
-            bound_queue(&dealer, bytes_of(&p));
+        if (zmq_poll(&item, 1, POLL_MS) > 0 && receive(dealer, &p)) {
             rc = take_answer(l, &g, &p);
             close_parts(&p);
         }
@@ -318,7 +286,7 @@ static int fill_gap(struct live *l, struct gap g)
     }
     if (!g.answered)
         line->silent_until_ns = now + SILENT_MS * NS_PER_MS;
-    zmq_close(dealer.socket);
+    zmq_close(dealer);
     return rc;
 }
 
@@ -337,7 +305,6 @@ static int take_damaged(struct live *l, struct hash128 publisher)
 static int take(struct live *l, unsigned source, struct parts *p)
 {
     size_t topic = size(p, 0) < MAX_TOPIC ? size(p, 0) : MAX_TOPIC;
-    bound_queue(&l->line[source].sub, bytes_of(p));
     struct hash128 publisher = names_publisher(&l->base.o->names, source, data(p, 0), topic);
     if (keymap_count(l->expected) >= MAX_PUBLISHERS && !keymap_find(l->expected, publisher)) {
         l->base.unknown.damaged[BATCH_TOO_MANY]++;
@@ -376,9 +343,8 @@ static void connect_again(struct line *line, int64_t now)
         return;
     line->lost_ns = 0;
     line->again_ns = now + AGAIN_MS * NS_PER_MS;
-    zmq_disconnect(line->sub.socket, line->endpoint);
-    reset_queue(&line->sub);
-    zmq_connect(line->sub.socket, line->endpoint);
+    zmq_disconnect(line->sub, line->endpoint);
+    zmq_connect(line->sub, line->endpoint);
 }
 
 /* Bytes of memory that the process has; 0: not known. */
@@ -416,7 +382,7 @@ static void watch(struct live *l, struct line *line)
 {
     char name[40];
     snprintf(name, sizeof(name), "inproc://line-%u", l->subs);
-    if (zmq_socket_monitor(line->sub.socket, name, LOSSES) < 0)
+    if (zmq_socket_monitor(line->sub, name, LOSSES) < 0)
         return;
     line->monitor = zmq_socket(l->context, ZMQ_PAIR);
     if (line->monitor && zmq_connect(line->monitor, name) < 0) {
@@ -446,7 +412,7 @@ static int wait(struct live *l, struct err *e)
         /* In turns, so that a busy publisher leaves the others their part. */
         for (unsigned i = 0; i < l->subs; i++) {
             unsigned source = (l->turn + i) % l->subs;
-            if (!receive(l->line[source].sub.socket, &p))
+            if (!receive(l->line[source].sub, &p))
                 continue;
             l->turn = source + 1;
             l->received = true;
@@ -510,7 +476,7 @@ static void close_live(struct batch_reader *base)
     for (unsigned i = 0; i < l->subs; i++) {
         if (l->line[i].monitor)
             zmq_close(l->line[i].monitor);
-        zmq_close(l->line[i].sub.socket);
+        zmq_close(l->line[i].sub);
     }
     if (l->context)
         zmq_ctx_term(l->context);
@@ -537,7 +503,7 @@ static int open_list(struct live *l, const char *list, bool binds, struct err *e
         memcpy(line->endpoint, endpoint, sizeof(endpoint));
         if (!binds)
             watch(l, line);
-        l->poll[l->subs++] = (zmq_pollitem_t){.socket = line->sub.socket, .events = ZMQ_POLLIN};
+        l->poll[l->subs++] = (zmq_pollitem_t){.socket = line->sub, .events = ZMQ_POLLIN};
         list += len + (list[len] == ',');
     }
     return 0;
@@ -553,11 +519,11 @@ static int open_gaps(struct live *l, const char *list, struct err *e)
                            "not an endpoint, or more than there are of --input and --bind");
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
-        struct queue dealer = {0};
+        void *dealer = NULL;
         int rc = open_queue(l, &dealer, ZMQ_DEALER, endpoint, false, e);
         if (rc < 0)
             return rc;
-        zmq_close(dealer.socket); /* it can be asked when something is lost */
+        zmq_close(dealer); /* it can be asked when something is lost */
         memcpy(l->line[i].gap_endpoint, endpoint, sizeof(endpoint));
         list += len + (list[len] == ',');
     }

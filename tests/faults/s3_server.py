@@ -6,7 +6,8 @@ the certificate and key of that file.
 It knows PUT (If-None-Match, If-Match), GET (ranges), DELETE, multipart uploads and listings of three names a page, for
 any bucket, and checks the signature of each request as it came (sigv4.py; keys below). The host BUCKET.localhost is a bucket, too.
 
-The test commands it by a line in the pipe PORT_FILE.ask, and reads what it says to that from PORT_FILE.answer:
+The test commands it by words in the pipe PORT_FILE.ask, a line each, and reads what it says to that from PORT_FILE.answer: a line
+"done" and what it prints, or a line "wrong" and why. "admin" of tests/remote.sh does both.
 keys                       lists all names; uploads: what is unfinished; kinds: which kinds of requests were signed well so far
 get NAME                   an object; put NAME FILE, copy NAME NEW, delete NAME change them
 door N, door N open        closes port number N, from 0 on, with its connections; opens it again
@@ -14,7 +15,7 @@ region NAME                the region that it wants
 denied [VERB,VERB]         denies these to everybody, LIST among them; hung: leaves them without an answer, until others are named
 versioning STATE           of its buckets
 clock SECONDS              sets the clock wrong
-VERB KIND COUNT            makes the next COUNT requests with VERB for an object ("*.kv", but the one that a run tries its rights
+fault VERB KIND COUNT      makes the next COUNT requests with VERB for an object ("*.kv", but the one that a run tries its rights
                            with) go wrong. VERB is PUT, GET, DELETE, or of an upload CREATE, PART, COMPLETE, ABORT. KIND is
     slow (no answer after five seconds), late (half a second), cut (half of the body), flip (a bit), trickle (64 KiB at a time,
     25 times a second), code=HTTP:CODE (refused so, with words; without a CODE by a page of HTML; of HTTP 3xx with the Location
@@ -36,6 +37,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import sigv4
 
 KEYS = {"KEY": ("hush-hush", None), "SESSION": ("hush-hush", "a/token+of==")}
+VERBS = set("PUT GET DELETE CREATE PART COMPLETE ABORT".split())
+FAULTS = set("slow late cut flip trickle short die 500 503 403 200 untagged pair".split())
 PROBE = 32 * "0" + ".kv"  # by which a run tries its rights
 store = {}
 denied = set()  # verbs
@@ -353,6 +356,14 @@ class Server(ThreadingHTTPServer):
 # ---- what the test says ----
 
 
+def named(words):
+    """The verbs of a list, or none."""
+    verbs = set(words[0].split(",") if words else ())
+    if not verbs <= VERBS | {"LIST", "VERSIONING"}:
+        raise ValueError("no such verb")
+    return verbs
+
+
 def command(verb, *words):
     global skew, region, versioning, denied, hung
     if verb == "keys":
@@ -376,31 +387,38 @@ def command(verb, *words):
         elif verb == "region":
             region = words[0]
         elif verb == "denied":
-            denied = set(words[0].split(",") if words else ())
+            denied = named(words)
         elif verb == "hung":
-            hung = set(words[0].split(",") if words else ())
+            hung = named(words)
         elif verb == "versioning":
             versioning = words[0]
         elif verb == "door" and words[1:] == ("open",):
             doors[int(words[0])].shutdown()
             doors[int(words[0])] = Server(doors[int(words[0])].server_port)
             start(doors[int(words[0])])
-        elif verb == "door":
+        elif verb == "door" and len(words) == 1:
             doors[int(words[0])].die()
+        elif verb == "fault":
+            wrong, kind, count = words
+            if wrong not in VERBS or not (kind in FAULTS or kind.startswith("code=")):
+                raise ValueError("no such fault")
+            faults[wrong] = (kind, int(count))
         else:
-            faults[verb] = (words[0], int(words[1]))
+            raise ValueError("no such command")
     return b""
 
 
 def listen(ask, answer):
-    """A line from one pipe, what comes of it into the other, and so on."""
+    """Words from one pipe, what comes of them into the other, and so on."""
     while True:
         with open(ask) as f:
-            words = f.read().split()
+            words = f.read().split("\n")[:-1]
+        if not words:
+            continue  # who asked was interrupted
         try:
-            said = command(*words)
+            said = b"done\n" + command(*words)
         except Exception as problem:
-            said = ("%s: %r\n" % (words, problem)).encode()
+            said = ("wrong\n%s: %r\n" % (" ".join(words), problem)).encode()
         try:
             with open(answer, "wb") as f:
                 f.write(said)

@@ -123,10 +123,11 @@ def flood(make):
     return wrong
 
 
-def pieces(seq, mib):
+def pieces(seq, mib, pause=0):
     def wrong(peer):
         for piece in large(seq, mib):
             peer.sendall(piece)
+        time.sleep(pause)
         return seq
 
     return wrong
@@ -202,6 +203,7 @@ PUBLISHERS = [
     ("numbers that jump", send(*(batch((n % 2) << 63, events(stored([5]))) for n in range(1000)), last=1 << 63), "0"),
     ("one number, 1,000 times", send(*(batch(3, events(stored([5]))) for n in range(1000)), last=3), "0"),
     ("60 MiB of a good message", pieces(1, 60), "0"),
+    ("60 MiB, and the next message half a second later", pieces(1, 60, 0.5), "0"),
     ("a frame of 65 MiB", pieces(1, 65), "0"),
     ("a frame that says 4 GB", send_and_close(frame(b"kv", MORE) + frame(b"x" * 1000000, 0, 1 << 32)), "0"),
     ("a frame that says 2^63", send_and_close(frame(b"kv", MORE) + frame(b"x" * 1000000, 0, 1 << 63)), "0"),
@@ -354,6 +356,7 @@ def main():
         endless = case in ENDLESS or case in REPLAYS_ENDLESS
         for seconds in 1.5 if endless else 5 if case in REPLAYS else 3, 8, 20:  # a busy machine needs longer ones
             result, rows = tried(case, seconds)
+            result = (result[0], result[1] - seconds) + result[2:]  # the time beyond --duration
             if rows >= need:
                 return result
         return (-98,) + result[1:3] + ("%d rows only, exit status %d: %s" % (rows, result[0], result[3]),)

@@ -81,7 +81,7 @@ at_work() {
 cut_off() {
     run_name=$1 begun=$2
     shift 2
-    hosts_once 120 --config lost_after=5s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
+    hosts_once 120 --config lost_after=6s -o "$TMP/$run_name.csv" --summary "$TMP/$run_name.json" "$@" "$TMP/t.csv" >"$TMP/$run_name.out" 2>&1 &
     run=$!
     for _ in $(seq 400); do
         $begun && break
@@ -170,7 +170,10 @@ if [ -n "$why" ]; then
 fi
 ip netns exec "$name-4" env S3_SERVER_ADDRESS=10.77.0.14 "$TOP/tests/faults/s3_server.py" "$TMP/port" 2>"$TMP/s3.log" &
 server=$!
-until [ -s "$TMP/port" ] || ! kill -s 0 $server 2>/dev/null; do sleep 0.1; done
+until [ -s "$TMP/port" ]; do
+    kill -s 0 $server 2>/dev/null || { cat "$TMP/s3.log"; exit 1; }
+    sleep 0.1
+done
 head -n 26 "$TMP/t.csv" >"$TMP/short.csv"
 prefix="s3://bucket/p?endpoint=http://10.77.0.14:$(cat "$TMP/port")"
 stored() { admin keys | grep -c '\.kv$'; }

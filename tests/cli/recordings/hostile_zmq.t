@@ -12,7 +12,7 @@
 command -v python3 >/dev/null || skip_all 'no python3, which plays the engine'
 ! without_libzmq || skip_all 'built without libzmq'
 
-hostile zmq kvgen 50 13 # --duration 8s and five more
+hostile zmq kvgen 50 5 # after the end of --duration
 is 'of a message that is too large there is no row' "$(grep -c ,Write, __config_max_message_2kib_and_one_of_4_kib.csv)" 4
 # What is noted of them.
 is 'an unknown medium is in the capture' "$(grep -c '"medium":"SOMEWARE"' an_unknown_medium.jsonl)" 1

@@ -16,7 +16,7 @@ search() {
     printf '%s\n' --- "$sample" "$TMP/key" -- "$@" >>"$TMP/searched"
 }
 found() {
-    xargs python3 "$TOP/tests/recordings.py" private <"$TMP/searched" >"$TMP/found"
+    python3 "$TOP/tests/recordings.py" private <"$TMP/searched" >"$TMP/found"
     while IFS='|' read -r name wanted <&3; do
         IFS= read -r shown <&4 || shown='(nothing: the search failed)'
         if [ -n "$wanted" ]; then like "$name" "$shown" "$wanted"; else is "$name" "$shown" ''; fi
@@ -64,7 +64,8 @@ sample=$DATA/recordings/vllm-0.33.0-bytes.zmqrec
 exits "an output" 0 generate -o "$TMP/out.csv" --capture "$TMP/capture.jsonl"
 leaks=0
 plant() { # NAME WANTED FILE SED-EXPRESSION: found in the file once it is edited
-    leaks=$((leaks + 1)) leak=$TMP/leak-$((leaks + 1)).${3#*.}
+    leaks=$((leaks + 1))
+    leak=$TMP/leak-$leaks.${3#*.}
     sed "$4" "$TMP/$3" >"$leak"
     ok "$1: it is there" test "$(cmp -s "$TMP/$3" "$leak"; echo $?)" -eq 1
     search "$1 is found" "$2" "$leak"

@@ -19,7 +19,7 @@ serve() {
 serve
 names() { admin keys; }
 stored() { names | grep -c 'kv$'; }
-fault() { admin "$@"; }
+fault() { admin fault "$@"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv --summary s.json "$@"; }
 column() { awk -F, -v name="$1" 'NR == 1 {while ($++s != name);} NR > 1 {print $s}' r.csv; }
 statuses() { column Status | tr '\n' ' '; }

@@ -25,7 +25,8 @@ kept() {
     exits "$1: 40 objects are kept" 0 replay --keep w.csv
     exits "$1: and found" 0 replay --keep r.csv
     is "$1: all of them" "$(populated) $(state)" '40 0 0 0 0 whole'
-    names | head -n 7 | remove
+    names >listed
+    head -n 7 listed | remove
     exits "$1: 7 of them removed" 1 replay --keep r.csv
     is "$1: are lost" "$(statuses) $(populated)" 'lost 7 ok 33  33 0 7 0 0'
     is "$1: and were not written again" "$(names | wc -l)" 33
@@ -38,7 +39,8 @@ kept() {
     save <before
     exits "$1: 12 are written once more" 0 replay --keep w12.csv
     is "$1: under new names, in the place of the old ones" "$(names | sort | comm -13 before - | wc -l) $(names | wc -l)" '12 40'
-    names | sort | comm -13 before - | awk -F - 'NR == FNR {old[$1] = $0; next} {print old[$1], $0}' before - | restore
+    names | sort | comm -13 before - | awk -F - 'NR == FNR {old[$1] = $0; next} {print old[$1], $0}' before - >replaced
+    restore <replaced
     exits "$1: replaced by their older versions" 1 replay --keep r.csv
     is "$1: they are stale" "$(statuses) $(populated)" 'ok 28 stale 12  40 0 0 12 0'
 
@@ -54,7 +56,8 @@ kept() {
         until grep -qs 'k39,.*,ok' k.csv || ! kill -s 0 $pid 2>/dev/null; do sleep 0.05; done
         kill -s KILL $pid
         wait $pid 2>/dev/null || true
-        names | head -n 5 | remove
+        names >listed
+        head -n 5 listed | remove
         expect=1
         [ $change = none ] || expect=0
         exits "$1: killed ($change), and 5 objects removed" $expect replay --keep r.csv

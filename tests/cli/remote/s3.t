@@ -16,7 +16,7 @@ door=http://127.0.0.1:$(cat port)
 uri="s3://bucket/some/prefix?endpoint=$door"
 names() { admin keys; }
 uploads() { admin uploads; }
-fault() { admin "$@"; }
+fault() { admin fault "$@"; }
 replay() { "$BIN/kvreplay" --no-notes --progress none -o r.csv "$@"; }
 rows() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {print $2, $3, $4, $5, $s}' "$1" | sort; }
 statuses() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {printf "%s ", $s}' r.csv; }

@@ -95,7 +95,7 @@ stderr_unlike 'is not' versions
 
 # ---- progress: an exchange takes longer than --config timeout only while its contents move ----
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n0,Write,6291456,Tier-2,a,Prefill\n0,Read,6291456,Tier-2,a,Decode\n' >large.csv
-admin GET trickle 1
+admin fault GET trickle 1
 exits 'contents that come slowly' 0 replay --config timeout=2s --target "$uri" large.csv
 is 'take longer than --config timeout' "$(awk -F, 'NR == 1 {while ($++s != "Latency_us");} $2 == "Read" {print ($s > 2000000)}' r.csv)" 1
 

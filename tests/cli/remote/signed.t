@@ -32,7 +32,7 @@ for prefix in p a.b/-c_d/E.9; do # all that a name may hold
     exits 'and once more, which adopts what is there' 0 replay --keep --target "s3://bucket/$prefix?endpoint=$door" t.csv
     exits 'and cleared' 0 replay --destroy-data --target "s3://bucket/$prefix?endpoint=$door" t.csv
 done
-admin PART 500 1
+admin fault PART 500 1
 exits 'an upload that is aborted' 1 replay --on-absent skip --target "s3://bucket/p?endpoint=$door&part=5MiB" t.csv
 exits 'without a prefix' 0 replay --target "s3://bucket?endpoint=$door" t.csv
 exits 'without conditional writes' 0 replay --target "s3://bucket/p?endpoint=$door&unlocked" t.csv

@@ -41,7 +41,7 @@ END
     exits 'unless asked for' 0 stream --size 1M --destroy-data "$uri"
     is 'then nothing is left' "$(left)" ''
     while read -r verb kind retries status said; do
-        admin "$verb" "$kind" 1
+        admin fault "$verb" "$kind" 1
         if [ "$kind" = slow ]; then timeout=2s; else timeout=60s; fi
         exits "$verb $kind, $retries retries" "$status" stream --size 26M --config chunk_size=5M --config timeout=$timeout --config retries="$retries" "$uri"
         if [ "$status" != 0 ]; then stderr_like "$verb $kind: is said" "$said"; fi

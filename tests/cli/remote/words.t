@@ -87,7 +87,7 @@ exits 'which the URI overrides, too' 0 of_profile 's3://bucket/p?region=eu-west-
 # ---- refusals (D14, D20): HTTP status, code, Status of the row, what is told ----
 statuses() { awk -F, 'NR == 1 {while ($++s != "Status");} NR > 1 {print $s}' r.csv | head -n 1; }
 while IFS='|' read -r http code status said; do
-    admin PUT "code=$http:$code" 1
+    admin fault PUT "code=$http:$code" 1
     exits "$http $code" 1 replay --target s3://bucket/p
     is "$http $code: the row" "$(statuses)" "$status"
     stderr_like "$http $code: what is told" "^kvreplay: the store says $said\$"
@@ -103,13 +103,13 @@ END
 # Once for each code, not for each row.
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n' >many.csv
 for key in a b c d e f; do echo "0,Write,8192,Tier-2,$key,Prefill"; done >>many.csv
-admin PUT code=503:SomethingNew 3
+admin fault PUT code=503:SomethingNew 3
 exits 'three refusals' 1 "$BIN/kvreplay" --no-notes --progress none -o r.csv --target s3://bucket/p many.csv
 is 'are told once' "$(grep -c 'the store says' "$TMP/stderr")" 1
-admin PUT code=503:SomethingNew 9
+admin fault PUT code=503:SomethingNew 9
 exits 'a stream' 1 "$BIN/kvprecond" --mode stream --size 1M s3://bucket/q
 stderr_like 'has the words, too' 'S3:SomethingNew: the words of SomethingNew'
-admin PUT code=503:SomethingNew 0
+admin fault PUT code=503:SomethingNew 0
 
 # The same of a server that says so from the start: HTTP status, header, body, what is told.
 cat >says.py <<'END'
