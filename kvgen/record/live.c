@@ -63,7 +63,7 @@ enum {
     /* Messages that libzmq holds for each connection, since it does not bound their bytes. Never
      * changed: libzmq's thread hears only now and then of what was read, and one that is given a
      * lower bound meanwhile may stop for ever. */
-    HIGH_WATER = 2,
+    HIGH_WATER = 8,
     QUEUE_BYTES = 64 << 20,      /* of the answers of a replay socket, about */
     UNFINISHED_BYTES = 16 << 20, /* beside a message of the largest size that has not come whole */
     POLL_MS = 50,
