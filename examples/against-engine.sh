@@ -88,7 +88,7 @@ for name in $names; do
     echo "$name"
     sed -n '/^Reference - /,$p' <"$out/$name.txt"
     # The last of these members is that of the whole reference; null: no figure is known of both.
-    case $(figure "$out/$name.reference.json" within) in
+    case $(figures "$out/$name.reference.json" within) in
     true*) verdict=0 ;;
     false*) if [ "$verdict" = 4 ]; then verdict=1; fi ;;
     esac

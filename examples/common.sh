@@ -999,8 +999,23 @@ json() {
         END { printf "\"%s\"", substr(text, 1, length(text) - 1) }'
 }
 
-# figure FILE MEMBER: a number, text or null out of a JSON file, wherever in it the (last) MEMBER stands.
-figure() { tr -d '\n' <"$1" | sed 's/.*"'"$2"'": *"\{0,1\}\([^",}]*\).*/\1/' | readable_lines; }
+# figures FILE MEMBER...: numbers, texts or nulls out of a JSON file, a line each, wherever in it the (last) MEMBER stands; "-" where
+# there is none.
+figures() {
+    figures_file=$1
+    shift
+    awk -v members="$*" '
+        { text = text $0 " " }
+        END {
+            n = split(members, member, " ")
+            for (i = 1; i <= n; i++) {
+                value = ""
+                for (rest = text; match(rest, "\"" member[i] "\" *: *\"?"); rest = value) value = substr(rest, RSTART + RLENGTH)
+                sub(/ *[",}].*/, "", value)
+                print value == "" ? "-" : value
+            }
+        }' <"$figures_file" | readable_lines
+}
 
 # scenario_row NAME FILE...: one line of the comparison table, below row_head. Several files are trials:
 # the line gives their means (kvstat FILE... gives the spread). "objects %" is the cache at the end of the run: which share

@@ -235,25 +235,14 @@ row() {
     row_name=$1
     shift
     for file; do
-        awk '
-            BEGIN {
-                n = split("tier_storage_read_bandwidth_gbps tier_storage_write_bandwidth_gbps storage_read_device_p95_ms " \
-                    "storage_write_device_p95_ms cache_hit_rate avg_throughput_tokens_per_sec " \
-                    "storage_throughput_tokens_per_sec tier_storage_kv_bytes_read_gb", member, " ")
-            }
-            { text = text $0 " " }
-            END {
-                for (i = 1; i <= n; i++) {
-                    value = ""
-                    for (rest = text; match(rest, "\"" member[i] "\" *: *\"?"); rest = value) value = substr(rest, RSTART + RLENGTH)
-                    sub(/[",} ].*/, "", value)
-                    printf "%s ", (value == "" ? "-" : value)
-                }
-                print ""
-            }' <"$file"
+        figures "$file" tier_storage_read_bandwidth_gbps tier_storage_write_bandwidth_gbps storage_read_device_p95_ms \
+            storage_write_device_p95_ms cache_hit_rate avg_throughput_tokens_per_sec storage_throughput_tokens_per_sec \
+            tier_storage_kv_bytes_read_gb
     done | awk -v name="$row_name" -v ranks="$ranks" '
-        {
-            for (i = 1; i <= 8; i++) if ($i != "-") { sum[i] += $i; count[i]++; if ($i + 0 > most[i]) most[i] = $i + 0 }
+        $0 != "-" {
+            i = (NR - 1) % 8 + 1
+            sum[i] += $0; count[i]++
+            if ($0 + 0 > most[i]) most[i] = $0 + 0
         }
         function total(i, digits) { return count[i] ? sprintf("%.*f", digits, sum[i] / count[i] * ranks) : "-" }
         function worst(i) { return count[i] ? sprintf("%.1f", most[i]) : "-" }

@@ -202,8 +202,8 @@ static bool ends_now(const struct live *l)
 /* ---- sockets ---- */
 
 /* Opens a socket of a type for an endpoint. */
-static int open_queue(const struct live *l, void **q, int type, const char *endpoint, bool binds,
-                      struct err *e)
+static int open_socket(const struct live *l, void **q, int type, const char *endpoint, bool binds,
+                       struct err *e)
 {
     int none = 0, high = HIGH_WATER;
     void *s = zmq_socket(l->context, type);
@@ -268,7 +268,7 @@ static int fill_gap(struct live *l, struct gap g)
     int64_t now = clock_now_ns(), until_ns = now + REPLAY_MS * NS_PER_MS;
     int rc = 0;
     if (!line->gap_endpoint[0] || now < line->silent_until_ns ||
-        open_queue(l, &dealer, ZMQ_DEALER, line->gap_endpoint, false, NULL) < 0)
+        open_socket(l, &dealer, ZMQ_DEALER, line->gap_endpoint, false, NULL) < 0)
         return 0;
     for (int i = 0; i < 8; i++)
         from[i] = (unsigned char)(g.first >> (56 - 8 * i));
@@ -497,7 +497,7 @@ static int open_list(struct live *l, const char *list, bool binds, struct err *e
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
         struct line *line = &l->line[l->subs];
-        int rc = open_queue(l, &line->sub, ZMQ_SUB, endpoint, binds, e);
+        int rc = open_socket(l, &line->sub, ZMQ_SUB, endpoint, binds, e);
         if (rc < 0)
             return rc;
         memcpy(line->endpoint, endpoint, sizeof(endpoint));
@@ -520,7 +520,7 @@ static int open_gaps(struct live *l, const char *list, struct err *e)
         memcpy(endpoint, list, len);
         endpoint[len] = '\0';
         void *dealer = NULL;
-        int rc = open_queue(l, &dealer, ZMQ_DEALER, endpoint, false, e);
+        int rc = open_socket(l, &dealer, ZMQ_DEALER, endpoint, false, e);
         if (rc < 0)
             return rc;
         zmq_close(dealer); /* it can be asked when something is lost */

@@ -10,7 +10,8 @@
 #undef curl_easy_setopt
 #undef curl_multi_setopt
 
-_Static_assert(sizeof(void *) == sizeof(curl_off_t), "LATE_VARIADIC takes any value as a pointer");
+_Static_assert(sizeof(void *) == sizeof(curl_off_t),
+               "LATE_VARIADIC passes a curl_off_t in a pointer");
 
 #define RETURN(X)                                                                                  \
     X(curl_easy_escape, char *, (CURL * easy, const char *text, int len), (easy, text, len))       \
