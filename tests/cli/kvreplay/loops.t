@@ -35,17 +35,18 @@ exits "a pipe is read once" 2 sh -c "cat '$TMP/t.csv' | '$BIN/kvreplay' --config
 printf 'Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase\n' >"$TMP/none.csv"
 exits "no rows, many times" 0 timeout 60 "$BIN/kvreplay" --config loops=1000000 --null --no-notes -o "$TMP/r.csv" "$TMP/none.csv"
 
-# Half a second of a trace of ten hours: objects that it reads later are not written first, nor is all of it surveyed.
+# Half a second of a trace of ten hours: objects that it reads later are not written first, nor is all of it surveyed. Of the
+# rows within it the last is due long before its end, so that it ends in time on a busy machine.
 awk 'BEGIN {
     print "Timestamp,Operation,Object_Size_Bytes,Tier,Key,Phase"
     for (i = 0; i < 300000; i++) printf "%.2f,Read,4096,Tier-1,k%d,Decode\n", i * 0.12, i
     print "oh,no"
 }' >"$TMP/long.csv"
-exits "a part of a long trace" 0 "$BIN/kvreplay" --timing trace --duration 500ms --config lateness_budget=10s --no-notes -o "$TMP/r.csv" \
+exits "a part of a long trace" 0 "$BIN/kvreplay" --timing trace --duration 590ms --config lateness_budget=10s --no-notes -o "$TMP/r.csv" \
     --summary "$summary" "$TMP/long.csv"
 is "needs the objects of that part" "$(json "$summary" '.populated.objects, .rows.ok, .rows.absent')" "5 5 0"
 is "ends with the time" "$(json "$summary" .ended_by)" duration
-exits "of a faster replay more" 0 "$BIN/kvreplay" --timing trace --speed 10 --duration 500ms --config lateness_budget=10s \
+exits "of a faster replay more" 0 "$BIN/kvreplay" --timing trace --speed 3 --duration 515ms --config lateness_budget=10s \
     --no-notes -o "$TMP/r.csv" --summary "$summary" "$TMP/long.csv"
-is "as it should" "$(json "$summary" '.populated.objects, .rows.ok, .rows.absent')" "42 42 0"
+is "as it should" "$(json "$summary" '.populated.objects, .rows.ok, .rows.absent')" "13 13 0"
 exits "without an end the bad row is met" 2 "$BIN/kvreplay" --null --no-notes -o "$TMP/r.csv" "$TMP/long.csv"
